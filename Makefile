@@ -1,0 +1,49 @@
+# Thin wrappers: everything here can be typed by hand, see README.md.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.PHONY: run test unit lint format lock keys clean
+
+run: $(VENV)/run.stamp  ## install if needed, start ThreadKit on http://localhost:8080
+	$(BIN)/threadkit serve $(ARGS)
+
+test: lint  ## everything that this machine can test
+	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+
+unit: $(VENV)/dev.stamp  ## only the tests that touch nothing outside Python
+	$(BIN)/pytest tests/unit $(ARGS)
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+keys: $(VENV)/run.stamp  ## write threadkit/storage/KEYS.md from the key registry
+	$(BIN)/threadkit keys --markdown > threadkit/storage/KEYS.md
+
+lock: $(VENV)/dev.stamp  ## freeze the dependencies, with hashes and without addresses
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --extra dev pyproject.toml -o requirements-dev.lock
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: $(VENV)/bin/python requirements.lock pyproject.toml
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps -e .
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/bin/python requirements-dev.lock pyproject.toml
+	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/pip install --quiet --no-deps -e .
+	@touch $@ $(VENV)/run.stamp
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,87 @@
+"""The harness: a real store per test worker, the application in process, and a guard over every key that is written."""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from tests.keyspace import assert_keys_are_known
+from tests.make import ManualClock
+from threadkit import logs
+from threadkit.app import Application, create_app
+from threadkit.keyring import Keyring
+from threadkit.settings import Settings
+from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
+from threadkit.storage.bundled import BundledStore
+
+SECRET = "a secret of the test suite, long enough"
+
+
+@pytest.fixture(scope="session")
+def short_folder() -> Iterator[Path]:
+    """A folder whose path is short enough for a unix socket, which pytest's own is not."""
+    folder = Path(tempfile.mkdtemp(prefix="tk-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def bundled(short_folder: Path) -> Iterator[BundledStore]:
+    """The bundled store under its real configuration, started once per test worker."""
+    store = BundledStore(Settings(data=str(short_folder / "store")))
+    store.start()
+    yield store
+    store.stop()
+
+
+@pytest.fixture
+def settings(short_folder: Path) -> Settings:
+    return Settings(data=str(short_folder / "store"), secret=SECRET, log_level="error", access_log=False)
+
+
+@pytest.fixture
+def keyring() -> Keyring:
+    return Keyring(SECRET.encode())
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def redis(bundled: BundledStore) -> AsyncIterator[Redis]:
+    """The store as it is, empty at first; after the test every key in it must be one of the schema."""
+    async with contextlib.aclosing(Redis(unix_socket_path=bundled.address.path, decode_responses=True)) as client:
+        await client.flushall()
+        yield client
+        await assert_keys_are_known(client)
+
+
+@pytest.fixture
+async def app(
+    redis: Redis, bundled: BundledStore, settings: Settings, keyring: Keyring, clock: ManualClock
+) -> AsyncIterator[Application]:
+    logs.configure(settings)
+    application = create_app(settings, bundled.address, keyring, clock=clock)
+    async with application.lifespan():
+        yield application
+
+
+@pytest.fixture
+async def http(app: Application) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as client:
+        yield client
+
+
+@pytest.fixture
+async def new_site(app: Application) -> NewSite:
+    """A site on which everybody may write."""
+    auth = AuthSettings(anonymous=True)
+    return await app.services.sites.create("Blog", "blog.example.org", settings=SiteSettings(auth=auth))

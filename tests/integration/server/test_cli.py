@@ -1,0 +1,99 @@
+"""The command line: what owners type, and what scripts read."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.server.program import environment, run
+
+USER = "0197b7a2-6f1c-7c3e-8a41-2d9f6c1e5b70"
+
+
+@pytest.fixture(scope="module")
+def data() -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
+def json_of(*words: str) -> object:
+    result = run(*words, "--json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_the_life_of_a_site_without_a_server(data: str) -> None:
+    site = json_of("site", "create", "Blog", "Blog.Example.org", "moderation_mode=pre", "--data", data)
+    assert isinstance(site, dict)
+    assert site["domain"] == "blog.example.org"
+    assert site["settings"]["moderation_mode"] == "pre"
+    assert site["api_key_secret"].startswith("tk_sec_")
+
+    shown = json_of(
+        "site", "set", "Blog", "allowed_origins=a.example,*.b.example", "auth.anonymous=yes", "--data", data
+    )
+    assert isinstance(shown, dict)
+    assert shown["settings"]["allowed_origins"] == ["a.example", "*.b.example"]
+    assert "api_key_secret" not in shown
+
+    rotated = json_of("key", "rotate", site["id"], "secret", "--data", data)
+    assert isinstance(rotated, dict)
+    assert rotated["api_key_secret"] != site["api_key_secret"]
+    public = json_of("key", "rotate", site["id"], "public", "--data", data)
+    assert isinstance(public, dict)
+    assert public["api_key_public"] != site["api_key_public"]
+
+    assert run("role", "grant", "Blog", USER, "owner", "--data", data).returncode == 0
+    assert run("role", "grant", "Blog", USER, "moderator", "--data", data).returncode == 0
+    assert json_of("role", "list", "Blog", "--data", data) == [{"user_id": USER, "role": "moderator"}]
+    assert run("role", "revoke", "Blog", USER, "--data", data).returncode == 0
+    assert json_of("role", "list", "Blog", "--data", data) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["site", "create", "X", "not a host"], "is not a host name such as blog.example.org"),
+        (["site", "create", "", "x.example"], "must have 1 to 100 printable characters"),
+        (["site", "create", "X", "x.example", "colour=red"], "colour"),
+        (["site", "set", "nope", "name=x"], "There is no site 'nope'."),
+        (["role", "list", "nope"], "There is no site 'nope'."),
+    ],
+)
+def test_a_wrong_word_is_one_sentence_and_exit_1(data: str, words: list[str], sentence: str) -> None:
+    result = run(*words, "--data", data)
+    assert result.returncode == 1
+    assert result.stderr.startswith("Error: ")
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_settings_are_shown_with_their_source_and_without_secrets(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("port = 9000\n")
+    env = environment(THREADKIT_SECRET="a secret that is long enough to be one")
+    result = run("config", "show", "--config", str(file), "--json", env=env)
+    shown = json.loads(result.stdout)
+    assert shown["port"] == {"value": 9000, "source": "settings.toml"}
+    assert shown["secret"] == {"value": "(hidden)", "source": "THREADKIT_SECRET"}
+    assert "long enough" not in result.stdout
+    assert run("config", "check", "--config", str(file)).stdout == "The settings are fine.\n"
+
+
+def test_the_schema_and_the_versions_can_be_printed() -> None:
+    schema = json_of("keys")
+    assert isinstance(schema, list)
+    assert {"key", "type", "ttl_s", "writers", "meaning"} == set(schema[0])
+    versions = json_of("version")
+    assert isinstance(versions, dict)
+    assert versions["store"].startswith("valkey")
+
+
+def test_help_is_there_for_every_command() -> None:
+    assert "Start the server" in run("--help").stdout
+    for words in (["serve"], ["site"], ["site", "create"], ["key", "rotate"], ["role", "grant"], ["config"], ["keys"]):
+        result = run(*words, "--help")
+        assert result.returncode == 0
+        assert "Usage: " in result.stdout

@@ -1,0 +1,25 @@
+"""The keyspace guard: whatever a test wrote must be in the schema, with that type, and a TTL only if it has one."""
+
+from redis.asyncio import Redis
+
+from threadkit.storage.keys import schema_entries
+
+
+async def assert_keys_are_known(redis: Redis, prefix: str = "") -> None:
+    problems = []
+    async for found in redis.scan_iter(count=1000):
+        key = str(found)
+        assert key.startswith(prefix), f"{key} was written outside the prefix {prefix}"
+        entries = schema_entries(key.removeprefix(prefix))
+        if len(entries) != 1:
+            problems.append(f"{key} matches {len(entries)} entries of the schema")
+            continue
+        kind, ttl = await redis.type(key), await redis.ttl(key)
+        if kind == "none":  # expired between the scan and now
+            continue
+        if kind != entries[0].kind:
+            problems.append(f"{key} is a {kind!r}, the schema says {entries[0].kind}")
+        limit = entries[0].ttl_s
+        if (limit is None) != (ttl == -1) or (limit is not None and ttl > limit):
+            problems.append(f"{key} has a TTL of {ttl}, the schema says {limit}")
+    assert not problems, "\n".join(problems)

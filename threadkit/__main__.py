@@ -1,0 +1,5 @@
+"""`python -m threadkit` is `threadkit`."""
+
+from threadkit.cli import main
+
+main()

@@ -1,0 +1,96 @@
+"""Settings in, application out: the only place where things are built and joined."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from litestar import Litestar, Router
+from litestar.di import Provide
+from litestar.types import Receive, Scope, Send
+
+from threadkit.clock import Clock
+from threadkit.docs import routes as docs
+from threadkit.health import routes as health
+from threadkit.health.service import HealthService
+from threadkit.http.client_address import ClientAddresses
+from threadkit.http.manners import Manners
+from threadkit.http.metrics import Metrics
+from threadkit.http.request import Request
+from threadkit.keyring import Keyring
+from threadkit.problems import ProblemHandlers
+from threadkit.services import build
+from threadkit.settings import Settings
+from threadkit.setup import routes as setup
+from threadkit.sites import routes as sites
+from threadkit.sites.access import provide_site, site_guard
+from threadkit.storage.checks import check_store
+from threadkit.storage.client import Store, StoreAddress
+from threadkit.storage.stamp import stamp_store
+
+
+class Application:
+    """The whole server as one ASGI application: manners outside, Litestar within."""
+
+    def __init__(
+        self, settings: Settings, address: StoreAddress, keyring: Keyring, *, clock: Clock | None = None
+    ) -> None:
+        self.services = build(settings, keyring, Store(address, settings.store), clock=clock)
+        self.metrics = Metrics()
+        self.addresses = ClientAddresses(settings.trusted_proxies, keyring.derive("client-address"))
+        self.health = HealthService(
+            store=self.services.store,
+            keys=self.services.keys,
+            settings=settings,
+            site_queries=self.services.site_queries,
+            metrics=self.metrics,
+        )
+        self.litestar = self._litestar()
+        self._outermost = Manners(
+            self.litestar, addresses=self.addresses, metrics=self.metrics, access_log=settings.access_log
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._outermost(scope, receive, send)
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Everything that lives as long as a worker. Servers come here through ASGI, tests directly."""
+        services = self.services
+        self.health.found_at_start = await check_store(services.store, services.keys, services.settings)
+        await stamp_store(services.store.redis, services.keys, services.keyring, services.clock)
+        await services.listener.start()
+        try:
+            yield
+        finally:
+            await services.listener.stop()
+            await services.store.close()
+
+    def _litestar(self) -> Litestar:
+        settings, services = self.services.settings, self.services
+        opens_site = site_guard(services.site_queries, allow_localhost=settings.allow_localhost_origin)
+        api = Router(
+            "/v1",
+            route_handlers=[sites.router],
+            guards=[opens_site],
+            dependencies={"site": Provide(provide_site)},
+        )
+        return Litestar(
+            route_handlers=[api, health.router, docs.router, setup.router],
+            request_class=Request,
+            exception_handlers=ProblemHandlers(settings).table(),
+            dependencies={
+                "services": Provide(lambda: services, sync_to_thread=False),
+                "health_service": Provide(lambda: self.health, sync_to_thread=False),
+                "addresses": Provide(lambda: self.addresses, sync_to_thread=False),
+            },
+            lifespan=[lambda _: self.lifespan()],
+            request_max_body_size=settings.body_limit,
+            openapi_config=docs.openapi_config(),
+            logging_config=None,
+            debug=False,
+        )
+
+
+def create_app(
+    settings: Settings, address: StoreAddress, keyring: Keyring, *, clock: Clock | None = None
+) -> Application:
+    return Application(settings, address, keyring, clock=clock)

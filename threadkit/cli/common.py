@@ -1,0 +1,128 @@
+"""What all commands share: their options, their way to the services, and how they speak."""
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+import msgspec
+from redis.exceptions import RedisError
+from rich.console import Console
+from rich.table import Table
+
+from threadkit.errors import CannotStart, SiteNotFound, ThreadKitError
+from threadkit.keyring import open_keyring
+from threadkit.services import Services, build
+from threadkit.settings import Loaded, load
+from threadkit.sites.model import Site
+from threadkit.storage.bundled import shared_use
+from threadkit.storage.checks import check_store
+from threadkit.storage.client import Store, parse_url
+from threadkit.storage.stamp import stamp_store
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def store_options(command: F) -> F:
+    """`--data`, `--redis-url`, `--config`: where the data is."""
+    options = [
+        click.option("--data", metavar="FOLDER", help="Data folder (default: ./data)."),
+        click.option("--redis-url", metavar="URL", help="Use this store instead of the bundled one."),
+        click.option("--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings file."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def json_option(command: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def settings_of(flags: dict[str, Any]) -> Loaded:
+    known = {name: value for name, value in flags.items() if name != "config"}
+    return load(file=flags.get("config"), flags=known)
+
+
+def with_services(work: Callable[..., Awaitable[T]]) -> Callable[..., T]:
+    """A command that works on the data: beside a running server, or with a store started just for it."""
+
+    @functools.wraps(work)
+    def command(*args: Any, data: str | None, redis_url: str | None, config: Path | None, **kwargs: Any) -> T:
+        loaded = settings_of({"data": data, "redis_url": redis_url, "config": config})
+
+        async def run() -> T:
+            async with _open_services(loaded) as services:
+                return await work(services, *args, **kwargs)
+
+        return asyncio.run(run())
+
+    return command
+
+
+@contextlib.asynccontextmanager
+async def _open_services(loaded: Loaded) -> AsyncIterator[Services]:
+    settings = loaded.settings
+    with contextlib.ExitStack() as stack:
+        address = parse_url(settings.redis_url) if settings.redis_url else stack.enter_context(shared_use(settings))
+        store = Store(address, settings.store)
+        try:
+            services = build(settings, open_keyring(settings), store)
+            await check_store(store, services.keys, settings)
+            await stamp_store(store.redis, services.keys, services.keyring, services.clock)
+            yield services
+        finally:
+            await store.close()
+
+
+async def find_site(services: Services, wanted: str) -> Site:
+    """A site by id, public key, domain or name."""
+    for site in await services.site_queries.all():
+        if wanted in (site.id, site.api_key_public, site.domain, site.name):
+            return site
+    raise SiteNotFound(site=wanted)
+
+
+def print_json(data: Any) -> None:
+    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
+
+
+def print_table(columns: list[str], rows: list[list[str]], *, empty: str) -> None:
+    if not rows:
+        out.print(empty, markup=False)
+        return
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    out.print(table)
+
+
+def fail(sentence: str) -> NoReturn:
+    err.print(f"Error: {sentence}", markup=False)
+    raise SystemExit(1)
+
+
+class Sentences(click.Group):
+    """A group whose commands end in a sentence, never in a traceback. Without a command it serves."""
+
+    default = "serve"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().main(*args, **kwargs)
+        except (CannotStart, ThreadKitError) as error:
+            fail(str(error))
+        except (RedisError, OSError) as error:
+            fail(f"The store or a file could not be used: {error}")

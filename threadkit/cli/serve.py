@@ -1,0 +1,43 @@
+"""`threadkit serve`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.markup import escape
+
+from threadkit.cli.common import out, settings_of, store_options
+
+if TYPE_CHECKING:
+    from threadkit.server.serve import Welcome
+
+
+@click.command()
+@click.option("--host", metavar="ADDRESS", help="Address to listen on (default: 127.0.0.1).")
+@click.option("--port", type=int, help="Port to listen on (default: 8080).")
+@click.option("--workers", type=int, help="Processes that answer requests (default: 1).")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much is logged.")
+@store_options
+def serve(config: Path | None, **flags: Any) -> None:
+    """Start the server (the default command)."""
+    from threadkit.server.serve import serve as run_server  # slow to import, and only needed here
+
+    loaded = settings_of({**flags, "config": config})
+    run_server(loaded, {**flags, "config": config}, _greet)
+
+
+def _greet(welcome: "Welcome") -> None:
+    snippet = f'<script async src="{welcome.url}/embed.js" data-project="{welcome.site.api_key_public}"></script>'
+    out.print(f"\n[bold]ThreadKit is ready:[/] {escape(welcome.url)}\n")
+    for notice in welcome.notices:
+        out.print(f"Note: {notice}", markup=False)
+    for risk in welcome.health.risks:
+        out.print(f"Can be lost: {risk}", markup=False)
+    out.print(f'Put this where the comments of "{escape(welcome.site.name)}" shall appear:')
+    out.print(f"  {snippet}\n", markup=False)
+    if welcome.secret_key:
+        out.print(f"The site's secret key, shown only this once: {welcome.secret_key}\n", markup=False)
+    if welcome.owner_link:
+        out.print("Make the first owner with this link; it works once, within 24 hours:")
+        out.print(f"  {welcome.owner_link}\n", markup=False)
+    out.print(f"API: {escape(welcome.url)}/docs · Stop with Ctrl-C\n")

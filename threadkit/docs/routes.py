@@ -1,0 +1,47 @@
+"""`/openapi.json`, `/docs`."""
+
+import importlib.resources
+from typing import Any
+
+import msgspec
+from litestar import Response, Router, get
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import OpenAPIRenderPlugin
+
+from threadkit import __version__
+from threadkit.docs.page import render
+from threadkit.http.request import Request
+
+_POLICY = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+_HEADERS = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache"}
+
+
+class _Page(OpenAPIRenderPlugin):
+    def render(self, _request: Any, openapi_schema: dict[str, Any]) -> bytes:
+        return render(openapi_schema).encode()
+
+
+@get("/openapi.json", include_in_schema=False)
+async def openapi(request: Request) -> Response[bytes]:
+    body = msgspec.json.encode(request.app.openapi_schema.to_schema())
+    return Response(body, media_type="application/json", headers={"Cache-Control": "no-cache"})
+
+
+@get("/style.css")
+async def style() -> Response[bytes]:
+    css = importlib.resources.files("threadkit.docs").joinpath("style.css").read_bytes()
+    return Response(css, media_type="text/css")
+
+
+def openapi_config() -> OpenAPIConfig:
+    return OpenAPIConfig(
+        title="ThreadKit",
+        version=__version__,
+        description="Comments for any site. Every call under /v1 carries the site's key in the header projectid.",
+        render_plugins=[_Page(path="/")],
+        openapi_router=Router("/docs", route_handlers=[style], response_headers=_HEADERS, include_in_schema=False),
+        use_handler_docstrings=True,
+    )
+
+
+router = Router("/", route_handlers=[openapi])

@@ -1,0 +1,83 @@
+"""Looks at the store and says what it sees."""
+
+import asyncio
+import time
+
+from msgspec import Struct
+from redis.exceptions import RedisError
+
+from threadkit.http.metrics import Metrics
+from threadkit.settings import Settings
+from threadkit.sites.queries import SiteQueries
+from threadkit.storage.checks import StoreHealth, is_writable
+from threadkit.storage.client import Store
+from threadkit.storage.keys import Keys
+
+
+class Checks(Struct, frozen=True):
+    """What `/readyz` tells those who hold a secret key."""
+
+    api_key_configured: bool
+    redis_reachable: bool
+    redis_writable: bool
+    redis_round_trip_ms: float | None
+    live_updates: bool
+    durability: str
+    can_be_lost: list[str]
+
+
+class HealthService:
+    def __init__(
+        self, *, store: Store, keys: Keys, settings: Settings, site_queries: SiteQueries, metrics: Metrics
+    ) -> None:
+        self._store = store
+        self._keys = keys
+        self._settings = settings
+        self._site_queries = site_queries
+        self.metrics = metrics
+        self.found_at_start: StoreHealth | None = None
+
+    async def store_answers(self) -> bool:
+        return await self._store.ping()
+
+    async def checks(self, *, live_updates: bool) -> Checks:
+        started = time.perf_counter()
+        reachable = await self._store.ping()
+        round_trip_ms = round((time.perf_counter() - started) * 1000, 2)
+        writable = reachable and await is_writable(self._store, self._keys)
+        return Checks(
+            api_key_configured=reachable and await self._has_site(),
+            redis_reachable=reachable,
+            redis_writable=writable,
+            redis_round_trip_ms=round_trip_ms if reachable else None,
+            live_updates=live_updates,
+            durability=self._settings.durability,
+            can_be_lost=self.found_at_start.risks if self.found_at_start else [],
+        )
+
+    async def measure(self) -> None:
+        """Bring the store's meters up to date; a store that is away is a reading too."""
+        started = time.perf_counter()
+        reachable = await self._store.ping()
+        self.metrics.store_up.set(reachable)
+        self.metrics.store_round_trip.set(time.perf_counter() - started)
+        self.metrics.store_writable.set(reachable and await is_writable(self._store, self._keys))
+        if reachable:
+            try:
+                memory = await asyncio.wait_for(self._store.redis.info("memory"), 2)
+                self.metrics.store_memory.set(_total(memory, "used_memory"))
+            except (RedisError, OSError, TimeoutError):
+                self.metrics.store_memory.set(0)
+
+    async def _has_site(self) -> bool:
+        try:
+            return bool(await self._site_queries.all())
+        except (RedisError, OSError):
+            return False
+
+
+def _total(info: dict[str, object], name: str) -> float:
+    """One number of INFO, summed over the nodes of a cluster."""
+    if name in info:
+        return float(str(info[name]))
+    return sum(float(str(node[name])) for node in info.values() if isinstance(node, dict) and name in node)

@@ -1,0 +1,46 @@
+"""What Prometheus may know."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+
+
+class Metrics:
+    """The meters of one worker; with several workers their sum is shown (see server/workers.py)."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "threadkit_http_requests", "Answers given", ["method", "route", "status"], registry=self.registry
+        )
+        self._seconds = Histogram(
+            "threadkit_http_request_seconds", "Time to the answer", ["route"], buckets=_BUCKETS, registry=self.registry
+        )
+        self.store_up = Gauge(
+            "threadkit_store_up",
+            "Whether the store answers",
+            registry=self.registry,
+            multiprocess_mode="mostrecent",
+        )
+        self.store_writable = Gauge(
+            "threadkit_store_writable",
+            "Whether the store takes writes",
+            registry=self.registry,
+            multiprocess_mode="mostrecent",
+        )
+        self.store_round_trip = Gauge(
+            "threadkit_store_round_trip_seconds",
+            "Time of one command",
+            registry=self.registry,
+            multiprocess_mode="mostrecent",
+        )
+        self.store_memory = Gauge(
+            "threadkit_store_memory_bytes",
+            "Memory the store uses",
+            registry=self.registry,
+            multiprocess_mode="mostrecent",
+        )
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)

@@ -1,0 +1,55 @@
+"""Our request: bodies are JSON only when they say so, and strict JSON then."""
+
+import re
+from typing import Any
+
+import msgspec
+from litestar import Request as LitestarRequest
+from litestar.exceptions import ClientException
+from litestar.exceptions.http_exceptions import RequestEntityTooLarge
+
+from threadkit.errors import InvalidJson, NotJson, TooLarge
+
+# Strings are matched first, so that what they contain is not taken for structure. Of numbers, only whole ones that no
+# 64-bit counter could hold are found.
+_SUSPECTS = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d{20,}(?![\d.eE])', re.DOTALL)
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+
+
+class Request(LitestarRequest[Any, Any, Any]):
+    async def body(self) -> bytes:
+        if not self.route_handler.opt.get("form") and not _says_json(self.content_type[0]):
+            raise NotJson
+        try:
+            return await super().body()
+        except RequestEntityTooLarge:
+            raise TooLarge(limit=self.route_handler.resolve_request_max_body_size()) from None
+        except ClientException as error:
+            raise InvalidJson(why=error.detail) from None
+
+    async def json(self) -> Any:
+        return strict_json(await self.body())
+
+
+def strict_json(body: bytes) -> Any:
+    """Decode JSON, refusing what other programs would stumble over later."""
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidJson(why="it is not UTF-8") from None
+    if b"\x00" in body or _NUL.search(body):
+        raise InvalidJson(why="it contains a NUL character")
+    for found in _SUSPECTS.finditer(body):
+        if not found[0].startswith(b'"'):
+            raise InvalidJson(why="a number is too large")
+    try:
+        return msgspec.json.decode(body)
+    except RecursionError:
+        raise InvalidJson(why="it is nested too deeply") from None
+    except msgspec.DecodeError as error:
+        raise InvalidJson(why=str(error)) from None
+
+
+def _says_json(content_type: str) -> bool:
+    kind = content_type.lower()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))

@@ -1,0 +1,60 @@
+"""The server's own secrets: given in the settings, or made once and kept in the data folder."""
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from threadkit.errors import CannotStart
+from threadkit.settings import Settings
+
+FILE = "secret.key"
+
+
+class Keyring:
+    """One root secret, from which each purpose gets a key of its own."""
+
+    def __init__(self, root: bytes, jwt: bytes | None = None) -> None:
+        self._root = root
+        self.jwt = jwt or self.derive("jwt")
+
+    def derive(self, purpose: str) -> bytes:
+        return hmac.digest(self._root, f"threadkit:{purpose}".encode(), "sha256")
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells two secrets apart without giving either away."""
+        return hashlib.sha256(self.derive("fingerprint")).hexdigest()[:16]
+
+
+def open_keyring(settings: Settings) -> Keyring:
+    root = settings.secret or _kept_secret(settings.data_folder / FILE)
+    return Keyring(root.encode(), settings.jwt_secret.encode() if settings.jwt_secret else None)
+
+
+def _kept_secret(path: Path) -> str:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A complete file is linked into place: two servers that start at once agree on one secret,
+        # and a crash never leaves half of one behind.
+        draft = path.with_name(f".{FILE}.{os.getpid()}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            os.write(descriptor, secrets.token_hex(32).encode())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+        kept = path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CannotStart(f"The server's secret cannot be kept in {path}: {reason}. Is the folder writable?") from error
+    if len(kept) < 32:
+        raise CannotStart(f"{path} does not hold a secret of at least 32 characters. Put the old file back.")
+    return kept

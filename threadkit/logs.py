@@ -1,0 +1,60 @@
+"""Logging: JSON lines for machines, coloured text for a terminal. One record is one line, whatever is in it."""
+
+import logging
+import sys
+from typing import Any
+
+import msgspec
+import structlog
+
+from threadkit.settings import Settings
+
+_SECRETS = ("password", "secret", "token", "authorization", "code", "cookie", "api_key")
+
+
+def configure(settings: Settings) -> None:
+    as_text = settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty())
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _without_secrets,
+        structlog.processors.format_exc_info,
+    ]
+    renderer: list[Any] = (
+        [_without_controls, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        if as_text
+        else [structlog.processors.JSONRenderer(serializer=_json)]
+    )
+    structlog.configure(
+        processors=shared + renderer,
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    # Libraries speak through the standard module; they are heard when something is wrong.
+    logging.basicConfig(level=logging.WARNING, handlers=[_Bridge()], force=True)
+
+
+class _Bridge(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        structlog.get_logger(record.name).log(record.levelno, "library", text=record.getMessage(), source=record.name)
+
+
+def _without_secrets(_logger: Any, _method: str, event: Any) -> Any:
+    for name in event:
+        if any(word in name.lower() for word in _SECRETS):
+            event[name] = "…"
+    return event
+
+
+def _without_controls(_logger: Any, _method: str, event: Any) -> Any:
+    for name, value in event.items():
+        if isinstance(value, str) and name != "exception" and not value.isprintable():
+            event[name] = value.encode("unicode_escape").decode()
+    return event
+
+
+def _json(event: Any, **_options: Any) -> str:
+    return msgspec.json.encode(event, enc_hook=str).decode()

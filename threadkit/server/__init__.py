@@ -1,0 +1,1 @@
+"""Starting and stopping: the parent process, its store and its workers."""

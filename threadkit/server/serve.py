@@ -1,0 +1,157 @@
+"""`threadkit serve`: store, first site, workers, and all of it down again."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from threadkit import logs
+from threadkit.app import create_app
+from threadkit.errors import CannotStart
+from threadkit.keyring import Keyring, open_keyring
+from threadkit.server.worker import store_address
+from threadkit.services import build
+from threadkit.settings import OLDER_NAMES, Loaded, Settings, env_name
+from threadkit.sites.model import Site
+from threadkit.storage.bundled import BundledStore, claim_server, prepare_folder
+from threadkit.storage.checks import StoreHealth, check_store
+from threadkit.storage.client import Store
+from threadkit.storage.stamp import stamp_store
+
+log = structlog.get_logger()
+
+GRACEFUL_S = 10
+
+
+@dataclass(frozen=True)
+class Welcome:
+    """What the owner is told once the server is up."""
+
+    url: str
+    site: Site
+    secret_key: str | None
+    owner_link: str | None
+    health: StoreHealth
+    notices: list[str]
+
+
+def serve(loaded: Loaded, flags: Mapping[str, Any], greet: Any) -> None:
+    """Run until told to stop. `greet` is called with a Welcome as soon as requests are answered."""
+    settings = loaded.settings
+    logs.configure(settings)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _stop)
+    with contextlib.ExitStack() as stack:
+        listening = stack.enter_context(_listening_socket(settings))
+        prepare_folder(settings.data_folder)
+        keyring = open_keyring(settings)
+        if settings.redis_url is None:
+            stack.enter_context(claim_server(settings.data_folder))
+            store = BundledStore(settings)
+            stack.callback(store.stop)
+            store.start()
+        site, secret_key, owner_link, health = asyncio.run(_prepare(settings, keyring))
+        greet(Welcome(settings.base_url, site, secret_key, owner_link, health, loaded.notices))
+        if settings.workers == 1:
+            app = create_app(settings, store_address(settings), keyring)
+            uvicorn.Server(_uvicorn_config(settings, app)).run(sockets=[listening])
+        else:
+            stack.enter_context(_settings_for_workers(flags))
+            stack.enter_context(_shared_meters())
+            config = _uvicorn_config(settings, "threadkit.server.worker:create", factory=True)
+            Multiprocess(config, sockets=[listening]).run()
+
+
+async def _prepare(settings: Settings, keyring: Keyring) -> tuple[Site, str | None, str | None, StoreHealth]:
+    """What must be true before the first request: a store we trust, its stamp, a site, a way in for its owner."""
+    store = Store(store_address(settings), settings.store)
+    try:
+        services = build(settings, keyring, store)
+        health = await check_store(store, services.keys, settings)
+        await stamp_store(store.redis, services.keys, keyring, services.clock)
+        site, secret_key = await services.setup.first_site()
+        owner_link = None if await services.setup.has_owner(site) else await services.setup.owner_link()
+        return site, secret_key, owner_link, health
+    finally:
+        await store.close()
+
+
+def _listening_socket(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+        listening.listen(2048)
+    except OSError as error:
+        listening.close()
+        where = f"{settings.host}:{settings.port}"
+        raise CannotStart(
+            f"Cannot listen on {where}: {error.strerror or error}. Is another program using the port? Choose one with --port."
+        ) from error
+    listening.set_inheritable(True)
+    return listening
+
+
+def _uvicorn_config(settings: Settings, app: Any, *, factory: bool = False) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        factory=factory,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        http="httptools",
+        loop="uvloop" if sys.platform != "win32" else "asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # ours trusts only the proxies of the settings
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=GRACEFUL_S,
+    )
+
+
+@contextlib.contextmanager
+def _settings_for_workers(flags: Mapping[str, Any]) -> Iterator[None]:
+    """Workers are fresh processes: what came by flag reaches them through the environment."""
+    before = dict(os.environ)
+    for name, value in flags.items():
+        if value is None:
+            continue
+        for older, meant in OLDER_NAMES.items():
+            if meant == name:
+                os.environ.pop(older, None)
+        os.environ["THREADKIT_CONFIG" if name == "config" else env_name(name)] = str(value)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextlib.contextmanager
+def _shared_meters() -> Iterator[None]:
+    """A folder in which the workers' meters add up."""
+    folder = Path(tempfile.mkdtemp(prefix="threadkit-meters-"))
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stop(_number: int, _frame: Any) -> None:
+    raise SystemExit(0)

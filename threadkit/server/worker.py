@@ -1,0 +1,20 @@
+"""What runs inside each worker process."""
+
+from threadkit import logs
+from threadkit.app import Application, create_app
+from threadkit.keyring import open_keyring
+from threadkit.settings import Settings, load
+from threadkit.storage.bundled import address_in, die_with_parent
+from threadkit.storage.client import StoreAddress, parse_url
+
+
+def store_address(settings: Settings) -> StoreAddress:
+    return parse_url(settings.redis_url) if settings.redis_url else address_in(settings.data_folder)
+
+
+def create() -> Application:
+    """The application of one of several workers; the parent left its settings in the environment."""
+    die_with_parent()
+    settings = load().settings
+    logs.configure(settings)
+    return create_app(settings, store_address(settings), open_keyring(settings))

@@ -1,0 +1,335 @@
+"""Every setting of the server: loaded once from file, environment and flags, checked, and passed on.
+
+`config/threadkit.example.toml` explains each of them to owners. What differs from site to site is not here but in
+`sites/model.py`.
+"""
+
+import ipaddress
+import os
+import tomllib
+import types
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta, Struct
+
+from threadkit.errors import CannotStart
+from threadkit.ids import API_KEY_PATTERN, is_uuid
+
+ENV_PREFIX = "THREADKIT_"
+DEFAULT_FILE = Path("threadkit.toml")
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Secret = Annotated[str, Meta(min_length=32, max_length=512)]
+Seconds = Annotated[float, Meta(gt=0, le=3600)]
+
+
+class StoreTuning(Struct, frozen=True, kw_only=True):
+    """How the connections to the store behave."""
+
+    connections: Annotated[int, Meta(ge=2, le=1024)] = 32
+    wait_for_connection_s: Seconds = 2.0
+    connect_timeout_s: Seconds = 2.0
+    command_timeout_s: Seconds = 2.0
+
+
+class FirstSite(Struct, frozen=True, kw_only=True):
+    """What the first site is made with when the store is still empty."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)] = "My site"
+    domain: Annotated[str, Meta(min_length=1, max_length=253)] = "localhost"
+    id: str | None = None
+    public_key: str | None = None
+    secret_key: str | None = None
+    moderation_mode: Literal["none", "pre", "post"] = "none"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    host: Annotated[str, Meta(min_length=1, max_length=253)] = "127.0.0.1"
+    port: Port = 8080
+    workers: Annotated[int, Meta(ge=1, le=64)] = 1
+    public_url: Annotated[str, Meta(max_length=500)] | None = None
+    data: Annotated[str, Meta(min_length=1, max_length=4096)] = "data"
+
+    redis_url: Annotated[str, Meta(max_length=2000)] | None = None
+    redis_server: Annotated[str, Meta(max_length=4096)] | None = None
+    key_prefix: Annotated[str, Meta(max_length=64)] = ""
+    durability: Literal["strict", "relaxed"] = "strict"
+    store: StoreTuning = StoreTuning()
+
+    secret: Secret | None = None
+    jwt_secret: Secret | None = None
+    metrics_token: Annotated[str, Meta(min_length=16, max_length=512)] | None = None
+
+    trusted_proxies: list[str] = msgspec.field(default_factory=lambda: ["127.0.0.1", "::1"])
+    allow_localhost_origin: bool = True
+    body_limit: Annotated[int, Meta(ge=1024, le=16_777_216)] = 65_536
+    errors: Literal["problem", "text"] = "problem"
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["auto", "json", "text"] = "auto"
+    access_log: bool = True
+
+    site: FirstSite = FirstSite()
+
+    @property
+    def data_folder(self) -> Path:
+        return Path(self.data)
+
+    @property
+    def base_url(self) -> str:
+        """Where people reach this server, without a slash at the end."""
+        if self.public_url:
+            return self.public_url.rstrip("/")
+        host = "localhost" if self.host in ("127.0.0.1", "::1", "0.0.0.0", "::", "") else self.host  # noqa: S104
+        return f"http://{host}:{self.port}"
+
+
+# Names that the environment of an older ThreadKit server uses for the same things.
+OLDER_NAMES = {
+    "REDIS_URL": "redis_url",
+    "REDIS_KEY_PREFIX": "key_prefix",
+    "HTTP_HOST": "host",
+    "HTTP_PORT": "port",
+    "JWT_SECRET": "jwt_secret",
+    "ALLOW_LOCALHOST_ORIGIN": "allow_localhost_origin",
+    "TRUSTED_PROXIES": "trusted_proxies",
+    "PROJECT_ID_PUBLIC": "site.public_key",
+    "API_KEY_PUBLIC": "site.public_key",
+    "THREADKIT_SECRET_KEY": "site.secret_key",
+    "PROJECT_ID_SECRET": "site.secret_key",
+    "API_KEY_SECRET": "site.secret_key",
+    "SITE_NAME": "site.name",
+    "SITE_DOMAIN": "site.domain",
+    "SITE_ID": "site.id",
+    "MODERATION_MODE": "site.moderation_mode",
+}
+
+# Names of an older server that are read, and answered with a sentence instead of silence.
+WITHOUT_EFFECT = {
+    "MODE": "every ThreadKit server can hold several sites",
+    "WS_HOST": "the WebSocket is served on the same address as the API",
+    "WS_PORT": "the WebSocket is served on the same port as the API",
+    "ALLOWED_ORIGINS": "origins belong to a site: threadkit site set SITE allowed_origins=…",
+    "RUST_LOG": "set log_level instead",
+    "SENTRY_DSN_HTTP": "ThreadKit reports errors to nobody but your own log",
+    "SENTRY_DSN_WS": "ThreadKit reports errors to nobody but your own log",
+    "THREADKIT_ACTION_LOG": "what people did is in the moderation log",
+    "S3_ENABLED": "there are no uploads",
+}
+
+_ADDRESSED_ELSEWHERE = {"THREADKIT_CONFIG", "THREADKIT_GIT_COMMIT", "THREADKIT_BUILD_DATE"}
+
+
+class Loaded(Struct, frozen=True):
+    """The settings, where each one came from, and what is worth telling the owner."""
+
+    settings: Settings
+    sources: dict[str, str]
+    notices: list[str]
+
+
+def load(
+    *,
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, Any] | None = None,
+) -> Loaded:
+    """Read file, then environment, then flags; later ones win. All problems are reported at once."""
+    env = os.environ if environment is None else environment
+    problems: list[str] = []
+    notices: list[str] = []
+    given: dict[str, tuple[Any, str]] = {}
+
+    given.update(_from_file(file, env, problems))
+    given.update(_from_environment(env, problems, notices))
+    given.update({name: (value, "flag") for name, value in (flags or {}).items() if value is not None})
+
+    values: dict[str, Any] = {}
+    for name, (raw, source) in given.items():
+        try:
+            values[name] = _typed(raw, _FIELDS[name])
+        except (msgspec.ValidationError, ValueError):
+            problems.append(f"{name} ({source}): must be {allowed(_FIELDS[name])}, not {_shown(name, raw)}")
+    settings = _build(values)
+    problems.extend(_disagreements(settings))
+    if problems:
+        raise CannotStart("The settings cannot be used:\n" + "\n".join(f"  - {problem}" for problem in problems))
+    return Loaded(settings, {name: source for name, (_, source) in given.items()}, notices)
+
+
+def flat(settings: Settings) -> dict[str, Any]:
+    """Every setting by its dotted name."""
+    return {name: _read(settings, name) for name in _FIELDS}
+
+
+def is_secret(name: str) -> bool:
+    return name.rsplit(".", 1)[-1] in {"secret", "jwt_secret", "secret_key", "metrics_token", "redis_url", "password"}
+
+
+def env_name(name: str) -> str:
+    return ENV_PREFIX + name.replace(".", "_").upper()
+
+
+def allowed(kind: Any) -> str:
+    """What a setting of this type may be, in words."""
+    info = msgspec.inspect.type_info(kind)
+    if isinstance(info, msgspec.inspect.UnionType):
+        return " or ".join(allowed_info(part) for part in info.types if not isinstance(part, msgspec.inspect.NoneType))
+    return allowed_info(info)
+
+
+def allowed_info(info: msgspec.inspect.Type) -> str:
+    match info:
+        case msgspec.inspect.Metadata(type=inner):
+            return allowed_info(inner)
+        case msgspec.inspect.LiteralType(values=values):
+            return "one of " + ", ".join(str(value) for value in values)
+        case msgspec.inspect.BoolType():
+            return "true or false"
+        case msgspec.inspect.IntType(ge=low, le=high):
+            return "a whole number" if low is None else f"a whole number from {low} to {high}"
+        case msgspec.inspect.FloatType(le=high):
+            return "a number" if high is None else f"a number above 0, at most {high:g}"
+        case msgspec.inspect.StrType(min_length=shortest, max_length=longest):
+            return f"a text of {shortest or 0} to {longest} characters" if longest else "a text"
+        case msgspec.inspect.ListType(item_type=item):
+            return f"a list of {allowed_info(item).removeprefix('a ')}s, separated by commas in the environment"
+    return "something else"
+
+
+def _from_file(file: Path | None, env: Mapping[str, str], problems: list[str]) -> dict[str, tuple[Any, str]]:
+    named = file or (Path(env["THREADKIT_CONFIG"]) if env.get("THREADKIT_CONFIG") else None)
+    path = named or DEFAULT_FILE
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if named:
+            problems.append(f"{named}: there is no such file")
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        problems.append(f"{path}: {error}")
+        return {}
+    found = {}
+    for name, value in _leaves(tree):
+        if name in _FIELDS:
+            found[name] = (value, path.name)
+        else:
+            problems.append(f"{name} ({path.name}): there is no such setting{_suggestion(name)}")
+    return found
+
+
+def _from_environment(env: Mapping[str, str], problems: list[str], notices: list[str]) -> dict[str, tuple[Any, str]]:
+    found: dict[str, tuple[Any, str]] = {}
+
+    def take(name: str, variable: str) -> None:
+        if not (value := env.get(variable)):
+            return
+        if name in found and found[name][0] != value:
+            problems.append(f"{name}: {found[name][1]} and {variable} disagree; set only one of them")
+        found[name] = (value, variable)
+
+    for name in _FIELDS:
+        take(name, env_name(name))
+    for variable, name in OLDER_NAMES.items():
+        take(name, variable)
+    for variable, why in WITHOUT_EFFECT.items():
+        if env.get(variable):
+            notices.append(f"{variable} has no effect: {why}")
+    known = {env_name(name) for name in _FIELDS} | OLDER_NAMES.keys() | WITHOUT_EFFECT.keys() | _ADDRESSED_ELSEWHERE
+    notices.extend(
+        f"{variable} is not a setting of ThreadKit{_suggestion(variable.removeprefix(ENV_PREFIX).lower())}"
+        for variable in sorted(env)
+        if variable.startswith(ENV_PREFIX) and variable not in known
+    )
+    return found
+
+
+def _disagreements(settings: Settings) -> Iterator[str]:
+    """Rules over the values that their types cannot say."""
+    if settings.public_url is not None:
+        url = urlsplit(settings.public_url)
+        if url.scheme not in ("http", "https") or not url.hostname or url.query or url.fragment:
+            yield "public_url: must be the address people use, such as https://comments.example.org"
+    for proxy in settings.trusted_proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            yield f"trusted_proxies: {proxy!r} is neither an address nor a network such as 10.0.0.0/8"
+    if any(character in settings.key_prefix for character in "{}*?[]\\ \t\r\n"):
+        yield "key_prefix: may not contain braces, brackets, *, ?, \\ or spaces"
+    if settings.jwt_secret and "your" in settings.jwt_secret.lower() and "secret" in settings.jwt_secret.lower():
+        yield "jwt_secret: still has its placeholder value; leave it out and one is generated"
+    if settings.site.id is not None and not is_uuid(settings.site.id):
+        yield "site.id: must be a uuid in lower case, such as 0197b7a2-6f1c-7c3e-8a41-2d9f6c1e5b70"
+    for name, prefix in (("public_key", "tk_pub_"), ("secret_key", "tk_sec_")):
+        key = getattr(settings.site, name)
+        if key is not None and not (API_KEY_PATTERN.match(key) and key.startswith(prefix)):
+            yield f"site.{name}: must be {prefix} followed by 8 to 64 letters, digits, - or _"
+
+
+def _fields(struct: type[Struct], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for field in msgspec.structs.fields(struct):
+        if isinstance(field.type, type) and issubclass(field.type, Struct):
+            yield from _fields(field.type, f"{prefix}{field.name}.")
+        else:
+            yield prefix + field.name, field.type
+
+
+_FIELDS: dict[str, Any] = dict(_fields(Settings))
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _typed(raw: Any, kind: Any) -> Any:
+    if isinstance(raw, str) and _is_list(kind):
+        raw = [part.strip() for part in raw.split(",") if part.strip()]
+    if isinstance(raw, str) and _plain(kind) is bool:
+        raw = {"yes": True, "on": True, "no": False, "off": False}.get(raw.lower(), raw)
+    return msgspec.convert(raw, kind, strict=not isinstance(raw, str))
+
+
+def _plain(kind: Any) -> Any:
+    return kind if not hasattr(kind, "__metadata__") else kind.__origin__
+
+
+def _is_list(kind: Any) -> bool:
+    options = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+    return any(get_origin(option) is list for option in options)
+
+
+def _build(values: Mapping[str, Any]) -> Settings:
+    tree: dict[str, Any] = {}
+    for name, value in values.items():
+        *path, leaf = name.split(".")
+        branch = tree
+        for step in path:
+            branch = branch.setdefault(step, {})
+        branch[leaf] = value
+    return msgspec.convert(tree, Settings)
+
+
+def _read(settings: Struct, name: str) -> Any:
+    value: Any = settings
+    for step in name.split("."):
+        value = getattr(value, step)
+    return value
+
+
+def _suggestion(name: str) -> str:
+    close = get_close_matches(name, _FIELDS, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _shown(name: str, raw: Any) -> str:
+    return "what was given" if is_secret(name) else repr(raw)

@@ -1,0 +1,1 @@
+"""The first hour: the first site, and the link that makes its owner."""

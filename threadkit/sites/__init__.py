@@ -1,0 +1,1 @@
+"""Sites: who they are, which keys open them, from where they may be used."""

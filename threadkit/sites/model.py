@@ -1,0 +1,220 @@
+"""A site and its settings. No I/O here."""
+
+import enum
+import hmac
+import ipaddress
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta, Struct
+
+from threadkit.ids import SiteId, digest
+
+PerMinute = Annotated[int, Meta(ge=1, le=100_000)]
+
+
+class AuthSettings(Struct, frozen=True, kw_only=True):
+    """The ways in that visitors of this site have."""
+
+    email: bool = True
+    anonymous: bool = False
+    google: bool = False
+    github: bool = False
+    ethereum: bool = False
+    solana: bool = False
+
+
+class DisplaySettings(Struct, frozen=True, kw_only=True):
+    show_pageviews: bool = True
+    show_vote_counts: bool = True
+    default_sort: Literal["new", "old", "top", "hot", "controversial"] = "top"
+
+
+class RateLimitSettings(Struct, frozen=True, kw_only=True):
+    """Limits of this site; absent means the server's own."""
+
+    ip_writes_per_minute: PerMinute | None = None
+    ip_reads_per_minute: PerMinute | None = None
+    user_writes_per_minute: PerMinute | None = None
+    user_reads_per_minute: PerMinute | None = None
+    auth_attempts_per_hour: PerMinute | None = None
+
+
+class BlockedCategories(Struct, frozen=True, kw_only=True):
+    hate_speech: bool = True
+    harassment: bool = True
+    sexual_content: bool = True
+    violence: bool = True
+    self_harm: bool = True
+    spam: bool = True
+    illegal_activity: bool = True
+
+
+class ContentModerationSettings(Struct, frozen=True, kw_only=True):
+    enabled: bool = False
+    confidence_threshold: Annotated[float, Meta(ge=0, le=1)] = 0.7
+    action: Literal["reject", "queue", "flag"] = "reject"
+    blocked_categories: BlockedCategories = BlockedCategories()
+
+
+class TurnstileSettings(Struct, frozen=True, kw_only=True):
+    enabled: bool = False
+    enforce_on: Literal["all", "anonymous", "unverified", "none"] = "anonymous"
+    cache_duration_seconds: Annotated[int, Meta(ge=0, le=86_400)] = 0
+
+
+class SiteSettings(Struct, frozen=True, kw_only=True):
+    """What an owner decides for one site; defaults are what most sites want."""
+
+    moderation_mode: Literal["none", "pre", "post"] = "none"
+    auth: AuthSettings = AuthSettings()
+    display: DisplaySettings = DisplaySettings()
+    rate_limits: RateLimitSettings = RateLimitSettings()
+    content_moderation: ContentModerationSettings = ContentModerationSettings()
+    turnstile: TurnstileSettings = TurnstileSettings()
+    allowed_origins: Annotated[list[Annotated[str, Meta(min_length=1, max_length=260)]], Meta(max_length=100)] = []
+    posting_disabled: bool = False
+    errors: Literal["problem", "text"] | None = None
+
+
+class Site(Struct, frozen=True, kw_only=True):
+    """A site as it is stored. The secret key is kept as a digest only."""
+
+    id: SiteId
+    name: str
+    domain: str
+    api_key_public: str
+    api_key_secret: str
+    created_at: str
+    settings: SiteSettings = SiteSettings()
+    version: int = 1
+    previous_key_public: str | None = None
+    previous_key_until_ms: int = 0
+
+    def opens_with_secret(self, api_key: str) -> bool:
+        return hmac.compare_digest(self.api_key_secret, digest(api_key))
+
+    def opens_with_public(self, api_key: str, now_ms: int) -> bool:
+        return api_key == self.api_key_public or (
+            api_key == self.previous_key_public and now_ms < self.previous_key_until_ms
+        )
+
+
+class SiteView(Struct, frozen=True, kw_only=True):
+    """A site as its owner sees it: never with a secret."""
+
+    id: SiteId
+    name: str
+    domain: str
+    api_key_public: str
+    created_at: str
+    settings: SiteSettings
+
+    @classmethod
+    def of(cls, site: Site) -> "SiteView":
+        return cls(
+            id=site.id,
+            name=site.name,
+            domain=site.domain,
+            api_key_public=site.api_key_public,
+            created_at=site.created_at,
+            settings=site.settings,
+        )
+
+
+class KeyType(enum.StrEnum):
+    PUBLIC = "public"
+    SECRET = "secret"  # noqa: S105
+
+
+class OpenedSite(Struct, frozen=True):
+    """A site, and with which kind of key it was opened."""
+
+    site: Site
+    key_type: KeyType
+
+    @property
+    def is_owner(self) -> bool:
+        return self.key_type is KeyType.SECRET
+
+
+class NewSite(Struct, frozen=True):
+    """A site just made: the only time its secret key is there to be read."""
+
+    site: Site
+    secret_key: str
+
+
+def normal_domain(text: str) -> str | None:
+    """A host name as it is compared: lower case, no port, no dot at the end; None when it is not one."""
+    text = text.strip().lower()
+    if "://" in text:
+        text = urlsplit(text).netloc
+    host = origin_host(f"http://{text}")
+    if host is None or "/" in text:
+        return None
+    try:
+        return host if _is_address(host) else host.encode("idna").decode()
+    except UnicodeError:
+        return None
+
+
+def origin_host(origin: str) -> str | None:
+    """The host of an `Origin` or `Referer`, without scheme and port; None when there is none to speak of."""
+    try:
+        parts = urlsplit(origin.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not host or parts.username is not None or any(character in host for character in " ,;*<>'\"\\"):
+        return None
+    return host.lower().rstrip(".") or None
+
+
+def origin_is_allowed(host: str, site: Site, *, allow_localhost: bool) -> bool:
+    """The site's domain and below it, its listed origins, `*.suffix` entries, and localhost where that is allowed."""
+    if host == site.domain or host.endswith("." + site.domain):
+        # An address has no names below it.
+        return host == site.domain or not _is_address(site.domain)
+    for entry in site.settings.allowed_origins:
+        pattern = entry.lower()
+        if pattern.startswith("*."):
+            if host == pattern[2:] or host.endswith(pattern[1:]):
+                return True
+        elif host == (origin_host(pattern if "://" in pattern else f"http://{pattern}") or pattern):
+            return True
+    return allow_localhost and _is_localhost(host)
+
+
+def _is_localhost(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def changed_settings(settings: SiteSettings, changes: dict[str, object]) -> SiteSettings:
+    """The settings with some of them changed, by dotted name. Raises msgspec.ValidationError or KeyError."""
+    tree = msgspec.to_builtins(settings)
+    for name, value in changes.items():
+        *path, leaf = name.split(".")
+        branch = tree
+        for step in path:
+            branch = branch[step]
+            if not isinstance(branch, dict):
+                raise KeyError(name)
+        if leaf not in branch or isinstance(branch[leaf], dict):
+            raise KeyError(name)
+        branch[leaf] = value
+    return msgspec.convert(tree, SiteSettings, strict=False)

@@ -1,0 +1,122 @@
+"""What can be asked about sites. The answer to "whose key is this" is kept in memory as long as we hear of changes."""
+
+from collections import OrderedDict
+
+import msgspec
+from msgspec import Struct
+
+from threadkit.clock import Clock
+from threadkit.ids import API_KEY_PATTERN, SECRET_KEY_PREFIX, SiteId, key_name
+from threadkit.sites.model import KeyType, OpenedSite, Site
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+from threadkit.storage.listener import Listener
+from threadkit.storage.records import from_hash
+
+CACHE_S = 300
+UNKNOWN_CACHE_S = 30
+MOST_CACHED = 10_000
+
+
+class _CachedKey(Struct):
+    """The JSON under `apikey:{api_key}`."""
+
+    site_id: SiteId
+    key_type: KeyType
+    settings: dict[str, object]
+    site: Site
+
+
+class SiteQueries:
+    def __init__(self, *, redis: Commands, keys: Keys, clock: Clock, listener: Listener) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._clock = clock
+        self._listener = listener
+        # Looked up by digest for secret keys: a memory dump should not hold what a backup does not.
+        self._opened: OrderedDict[str, tuple[OpenedSite | None, int]] = OrderedDict()
+        self._newest: dict[SiteId, int] = {}
+        listener.on(keys.shared.site_changes(), self._hear_of_change)
+        listener.on_gap(self._opened.clear)
+
+    async def by_id(self, site_id: SiteId) -> Site | None:
+        fields = await self._redis.hgetall(self._keys.site(site_id).config())
+        return from_hash(Site, fields) if fields else None
+
+    async def all(self) -> list[Site]:
+        site_ids = await self._redis.zrange(self._keys.shared.sites(), 0, -1)
+        sites = [await self.by_id(site_id) for site_id in site_ids]
+        return [site for site in sites if site is not None]
+
+    async def opened_by(self, api_key: str) -> OpenedSite | None:
+        """The site an API key opens, or None."""
+        if not API_KEY_PATTERN.match(api_key):
+            return None
+        name = key_name(api_key)
+        now = self._clock.now_ms()
+        if self._listener.is_listening and (known := self._opened.get(name)) and now < known[1]:
+            return known[0]
+        opened = await self._from_cache(name) or await self._from_record(api_key, name)
+        if opened and not self._still_opens(opened, api_key, now):
+            opened = None
+        self._remember(name, opened, now)
+        return opened
+
+    def forget(self, site_id: SiteId, version: int) -> None:
+        """Drop what this worker knows of a site; others hear of it on the channel."""
+        self._newest[site_id] = max(version, self._newest.get(site_id, 0))
+        for name, (opened, _) in list(self._opened.items()):
+            if opened is None or opened.site.id == site_id:
+                del self._opened[name]
+
+    def _hear_of_change(self, message: str) -> None:
+        site_id, _, version = message.partition(" ")
+        self.forget(SiteId(site_id), int(version))
+
+    async def _from_cache(self, name: str) -> OpenedSite | None:
+        text = await self._redis.get(self._keys.shared.api_key(name))
+        if text is None:
+            return None
+        try:
+            cached = msgspec.json.decode(text, type=_CachedKey)
+        except msgspec.ValidationError:  # written by another version of ThreadKit
+            return None
+        if cached.site.version < self._newest.get(cached.site_id, 0):
+            return None
+        return OpenedSite(cached.site, cached.key_type)
+
+    async def _from_record(self, api_key: str, name: str) -> OpenedSite | None:
+        site_id = await self._redis.get(self._keys.shared.api_key_site(name))
+        site = await self.by_id(site_id) if site_id else None
+        if site is None:
+            return None
+        key_type = KeyType.SECRET if api_key.startswith(SECRET_KEY_PREFIX) else KeyType.PUBLIC
+        opened = OpenedSite(site, key_type)
+        if self._still_opens(opened, api_key, self._clock.now_ms()):
+            await self._fill_cache(name, opened)
+        return opened
+
+    async def _fill_cache(self, name: str, opened: OpenedSite) -> None:
+        cache_key = self._keys.shared.api_key(name)
+        site = opened.site
+        entry = _CachedKey(site.id, opened.key_type, msgspec.to_builtins(site.settings), site)
+        await self._redis.set(cache_key, msgspec.json.encode(entry), ex=CACHE_S)
+        # The site may have changed, and its cache been dropped, between our reading and our writing.
+        version = await self._redis.hget(self._keys.site(site.id).config(), "version")
+        if version != str(site.version):
+            await self._redis.unlink(cache_key)
+
+    def _still_opens(self, opened: OpenedSite, api_key: str, now_ms: int) -> bool:
+        if opened.key_type is KeyType.SECRET:
+            return opened.site.opens_with_secret(api_key)
+        return opened.site.opens_with_public(api_key, now_ms)
+
+    def _remember(self, name: str, opened: OpenedSite | None, now_ms: int) -> None:
+        if opened and opened.site.version < self._newest.get(opened.site.id, 0):
+            return
+        until = now_ms + 1000 * (CACHE_S if opened else UNKNOWN_CACHE_S)
+        if opened and opened.site.previous_key_until_ms > now_ms:
+            until = min(until, opened.site.previous_key_until_ms)
+        self._opened[name] = (opened, until)
+        if len(self._opened) > MOST_CACHED:
+            self._opened.popitem(last=False)

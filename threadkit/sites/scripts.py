@@ -1,0 +1,31 @@
+"""Atomic writes of sites."""
+
+from itertools import chain
+
+import msgspec
+
+from threadkit.errors import SiteChanged, SiteTaken
+from threadkit.sites.model import Site
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+from threadkit.storage.lua import LuaScript
+from threadkit.storage.records import to_hash
+
+
+class SaveSite(LuaScript):
+    file = "save_site.lua"
+    repeatable = True
+
+    def __init__(self, client: Commands, keys: Keys) -> None:
+        super().__init__(client)
+        self._keys = keys
+
+    async def __call__(self, site: Site, *, changed_from: int) -> None:
+        fields = list(chain.from_iterable(to_hash(site).items()))
+        reply = await self._run(
+            keys=[self._keys.site(site.id).config()], args=[changed_from, msgspec.json.encode(fields).decode()]
+        )
+        if reply == "TAKEN":
+            raise SiteTaken(site_id=site.id)
+        if reply == "CHANGED":
+            raise SiteChanged

@@ -1,0 +1,1 @@
+"""Everything that knows how data lies in Redis or Valkey."""

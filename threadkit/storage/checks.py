@@ -1,0 +1,120 @@
+"""What the store must promise before we put anybody's words into it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from redis.exceptions import AuthenticationError, NoPermissionError, RedisError, ResponseError
+
+from threadkit.errors import CannotStart
+from threadkit.settings import Settings
+from threadkit.storage.client import Commands, Store
+from threadkit.storage.keys import Keys
+
+OLDEST_VERSION = (7, 0)
+
+
+@dataclass(frozen=True)
+class StoreHealth:
+    """What was found. `risks` are what an owner who chose `durability = "relaxed"` lives with."""
+
+    version: str
+    risks: list[str] = field(default_factory=list)
+
+
+async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHealth:
+    """Refuse a store that would lose comments; each refusal says what to change."""
+    where = str(store.address)
+    try:
+        await _answer(store)
+        info = await _server_info(store.redis)
+        await _run_lua(store.redis, keys)
+    except AuthenticationError as error:
+        raise CannotStart(f"The store at {where} refused our password: {error}") from error
+    except NoPermissionError as error:
+        raise CannotStart(f"The store's user may not do what ThreadKit needs at {where}: {error}") from error
+    except (RedisError, OSError) as error:
+        raise CannotStart(
+            f"The store at {where} cannot be reached: {_reason(error)}. Is redis_url right, and is the server running?"
+        ) from error
+    version = info.get("valkey_version") or info.get("redis_version", "0")
+    if tuple(int(part) for part in str(version).split(".")[:2]) < OLDEST_VERSION:
+        raise CannotStart(f"The store at {where} is version {version}; ThreadKit needs Redis 7.0 or Valkey.")
+    if not await is_writable(store, keys):
+        raise CannotStart(f"The store at {where} takes no writes. Is it a replica, or is the user read-only?")
+    policy = await _config(store.redis, "maxmemory-policy")
+    if policy not in (None, "noeviction"):
+        raise CannotStart(
+            f"The store at {where} has maxmemory-policy {policy}: when its memory is full it would delete comments. "
+            "Set maxmemory-policy noeviction there."
+        )
+    risks = await _durability_risks(store.redis)
+    if risks and settings.durability == "strict":
+        raise CannotStart(
+            f"The store at {where} can lose what it has confirmed: {'; '.join(risks)}. "
+            'Set appendonly yes and appendfsync always there, or accept the loss with durability = "relaxed".'
+        )
+    return StoreHealth(str(version), risks)
+
+
+async def is_writable(store: Store, keys: Keys) -> bool:
+    """A harmless write, since read-only credentials look fine until the first comment (S2-42)."""
+    try:
+        return bool(await store.redis.set(keys.shared.write_probe(), "1", ex=1))
+    except (RedisError, OSError):
+        return False
+
+
+async def _answer(store: Store) -> None:
+    await store.redis.ping()
+
+
+async def _server_info(redis: Commands) -> dict[str, str]:
+    return _of_first_node(await redis.info("server"))
+
+
+async def _run_lua(redis: Commands, keys: Keys) -> None:
+    """Valkey can be built without Lua; better to know now than at the first comment."""
+    try:
+        answer = await redis.execute_command(
+            "EVAL", "return cjson.encode({KEYS[1] and 1})", 1, keys.shared.write_probe()
+        )
+    except ResponseError as error:
+        raise CannotStart(f"The store cannot run Lua scripts: {error}") from error
+    if answer != "[1]":
+        raise CannotStart("The store runs Lua scripts in an unexpected way.")
+
+
+async def _durability_risks(redis: Commands) -> list[str]:
+    appendonly = await _config(redis, "appendonly")
+    if appendonly is None:
+        return ["it does not let us read its configuration, so nothing about its persistence is known"]
+    if appendonly != "yes":
+        return ["appendonly is off, so a crash loses everything since the last snapshot"]
+    risks = []
+    fsync = await _config(redis, "appendfsync")
+    if fsync != "always":
+        risks.append(f"appendfsync is {fsync}, so a crash can lose the last seconds")
+    if await _config(redis, "no-appendfsync-on-rewrite") == "yes":
+        risks.append("no-appendfsync-on-rewrite is yes, so a crash during a rewrite can lose up to 30 seconds")
+    return risks
+
+
+async def _config(redis: Commands, name: str) -> str | None:
+    """A configuration value, or None where hosted stores keep it to themselves."""
+    try:
+        answer = await redis.config_get(name)
+    except ResponseError:
+        return None
+    value = _of_first_node(answer).get(name)
+    return None if value is None else str(value)
+
+
+def _of_first_node(answer: dict[str, Any]) -> dict[str, str]:
+    """A cluster answers for each of its nodes; they are meant to be alike."""
+    first = next(iter(answer.values()), None)
+    return first if isinstance(first, dict) else answer
+
+
+def _reason(error: Exception) -> str:
+    text = str(error).strip().rstrip(".")
+    return text or type(error).__name__

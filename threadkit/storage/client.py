@@ -1,0 +1,199 @@
+"""Connections to the store, for each of the three ways it can be set up."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster, Sentinel
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.connection import SSLConnection, UnixDomainSocketConnection
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import SentinelConnectionPool
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as StoreConnectionError
+
+from threadkit.errors import CannotStart
+from threadkit.settings import StoreTuning
+
+Commands: TypeAlias = (
+    Any  # Redis | RedisCluster: their stubs disagree on what awaits, so calls are typed where they are made
+)
+
+Topology = Literal["standalone", "sentinel", "cluster"]
+
+
+@dataclass(frozen=True)
+class StoreAddress:
+    """Where the store is, taken apart from its URL."""
+
+    topology: Topology
+    hosts: tuple[tuple[str, int], ...] = ()
+    path: str | None = None
+    username: str | None = None
+    password: str | None = None
+    sentinel_username: str | None = None
+    sentinel_password: str | None = None
+    master: str = "mymaster"
+    db: int = 0
+    tls: bool = False
+
+    def __str__(self) -> str:
+        """For people and logs: without the password."""
+        if self.path:
+            return self.path
+        return ", ".join(f"{host}:{port}" for host, port in self.hosts)
+
+
+_EXAMPLES = "redis://host:6379/0, rediss://…, unix:///path, redis+sentinel://host:26379,host:26379/name/0 or redis+cluster://host:6379,host:6379"
+
+
+def parse_url(url: str) -> StoreAddress:
+    """Understand a store URL, or say what one looks like."""
+    refusal = CannotStart(f"redis_url cannot be understood; it looks like {_EXAMPLES}")
+    scheme, separator, rest = url.partition("://")
+    base, _, variant = scheme.partition("+")
+    if not separator or base not in ("redis", "rediss", "valkey", "valkeys", "unix"):
+        raise refusal
+    tls = base in ("rediss", "valkeys")
+    try:
+        if base == "unix":
+            parts = urlsplit(url)
+            query = parse_qs(parts.query)
+            credentials = _credentials(parts.netloc)
+            return StoreAddress(
+                "standalone", path=unquote(parts.path), db=int(query.get("db", ["0"])[0]), **credentials
+            )
+        authority, _, path = rest.partition("?")[0].partition("/")
+        query = parse_qs(rest.partition("?")[2])
+        hosts = tuple(_host(part, 26379 if variant == "sentinel" else 6379) for part in _hosts(authority).split(","))
+        credentials = _credentials(authority)
+        segments = [segment for segment in path.split("/") if segment]
+        if variant == "":
+            return StoreAddress("standalone", hosts, db=int(segments[0]) if segments else 0, tls=tls, **credentials)
+        if variant == "sentinel":
+            return StoreAddress(
+                "sentinel",
+                hosts,
+                master=segments[0] if segments else "mymaster",
+                db=int(segments[1]) if len(segments) > 1 else 0,
+                sentinel_username=query.get("sentinel_username", [None])[0],
+                sentinel_password=query.get("sentinel_password", [None])[0],
+                tls=tls,
+                **credentials,
+            )
+        if variant == "cluster":
+            return StoreAddress("cluster", hosts, tls=tls, **credentials)
+    except ValueError:
+        raise refusal from None
+    raise refusal
+
+
+def _hosts(authority: str) -> str:
+    return authority.rpartition("@")[2]
+
+
+def _credentials(authority: str) -> dict[str, Any]:
+    user, _, password = authority.rpartition("@")[0].partition(":")
+    return {"username": unquote(user) or None, "password": unquote(password) or None}
+
+
+def _host(text: str, default_port: int) -> tuple[str, int]:
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname:
+        raise ValueError(text)
+    return parts.hostname, parts.port or default_port
+
+
+class Store:
+    """The clients of one process: short commands on a pool, and connections of their own for those who wait."""
+
+    def __init__(self, address: StoreAddress, tuning: StoreTuning) -> None:
+        self.address = address
+        self._tuning = tuning
+        self.redis: Commands = self._connect(socket_timeout=tuning.command_timeout_s, connections=tuning.connections)
+
+    def waiting_client(self) -> Commands:
+        """A client whose reads may block for as long as they like: Pub/Sub, streams."""
+        return self._connect(socket_timeout=None, connections=8)
+
+    async def close(self) -> None:
+        await close_client(self.redis)
+
+    async def ping(self) -> bool:
+        try:
+            return bool(await asyncio.wait_for(self.redis.ping(), self._tuning.command_timeout_s))
+        except (StoreConnectionError, TimeoutError, OSError):
+            return False
+
+    def _connect(self, *, socket_timeout: float | None, connections: int) -> Commands:
+        address, tuning = self.address, self._tuning
+        common: dict[str, Any] = {
+            "username": address.username,
+            "password": address.password,
+            "socket_timeout": socket_timeout,
+            "socket_connect_timeout": tuning.connect_timeout_s,
+            "decode_responses": True,
+            "health_check_interval": 15,
+            "client_name": "threadkit",
+            # A command whose answer was lost may have run. Repeating it is decided by those who know
+            # whether it may run twice (LuaScript.repeatable), never by the client library.
+            "retry": Retry(NoBackoff(), 0),
+        }
+        if address.topology == "cluster":
+            nodes = [ClusterNode(host, port) for host, port in address.hosts]
+            return RedisCluster(startup_nodes=nodes, ssl=address.tls, max_connections=connections, **common)
+        pool_options: dict[str, Any] = {"max_connections": connections, "timeout": tuning.wait_for_connection_s}
+        if address.topology == "sentinel":
+            sentinel_options = {
+                "username": address.sentinel_username,
+                "password": address.sentinel_password,
+                "socket_timeout": tuning.connect_timeout_s,
+                "socket_connect_timeout": tuning.connect_timeout_s,
+            }
+            sentinel = Sentinel(list(address.hosts), sentinel_kwargs=sentinel_options)  # type: ignore[no-untyped-call]
+            pool: Any = _WaitingSentinelPool(
+                address.master, sentinel, db=address.db, ssl=address.tls, **pool_options, **common
+            )
+            return Redis(connection_pool=pool)
+        if address.path:
+            common |= {"connection_class": UnixDomainSocketConnection, "path": address.path}
+        else:
+            host, port = address.hosts[0]
+            common |= {"host": host, "port": port}
+            if address.tls:
+                common |= {"connection_class": SSLConnection}
+        return Redis(connection_pool=BlockingConnectionPool(db=address.db, **pool_options, **common))
+
+
+async def close_client(client: Commands) -> None:
+    """End a client with all its connections; the library leaves a pool open that it did not make itself."""
+    await client.aclose()
+    if not isinstance(client, RedisCluster):
+        await client.connection_pool.disconnect()
+
+
+class _WaitingSentinelPool(SentinelConnectionPool):
+    """Sentinel's pool raises when it is full; ours lets the next command wait its turn."""
+
+    def __init__(self, *args: Any, timeout: float, max_connections: int, **kwargs: Any) -> None:
+        super().__init__(*args, max_connections=max_connections, **kwargs)  # type: ignore[no-untyped-call]
+        self._turns = asyncio.Semaphore(max_connections)
+        self._wait_s = timeout
+
+    async def get_connection(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            await asyncio.wait_for(self._turns.acquire(), self._wait_s)
+        except TimeoutError:
+            raise StoreConnectionError("No connection available.") from None
+        try:
+            return await super().get_connection(*args, **kwargs)  # type: ignore[no-untyped-call]
+        except BaseException:
+            self._turns.release()
+            raise
+
+    async def release(self, connection: Any) -> None:
+        try:
+            await super().release(connection)
+        finally:
+            self._turns.release()

@@ -1,0 +1,201 @@
+"""Every key and channel in the store: one typed function each, and nowhere else.
+
+Three groups: what belongs to one site, what belongs to one user, and what stands alone. In a cluster the keys of one
+site (or user) share a hash tag, so that one script can touch them; on a single server the tag is empty and the keys
+read as documented.
+"""
+
+import enum
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Concatenate, ParamSpec, TypeVar
+
+from threadkit.ids import SiteId
+
+P = ParamSpec("P")
+G = TypeVar("G", bound="_Group")
+
+
+class Kind(enum.StrEnum):
+    STRING = "string"
+    HASH = "hash"
+    SET = "set"
+    ZSET = "zset"
+    LIST = "list"
+    STREAM = "stream"
+    CHANNEL = "channel"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the schema."""
+
+    name: str
+    group: str
+    pattern: str
+    kind: Kind
+    meaning: str
+    writers: str
+    ttl_s: int | None
+    score: str | None
+
+    @functools.cached_property
+    def _matcher(self) -> re.Pattern[str]:
+        return re.compile(re.sub(r"\\\{\w+\\\}", r"[^{}]+?", re.escape(self.pattern)))
+
+    def matches(self, key: str) -> bool:
+        return self._matcher.fullmatch(key) is not None
+
+
+SCHEMA: list[Entry] = []
+
+
+class _Group:
+    """Keys that share an owner, and in a cluster a slot."""
+
+    owner: str | None = None
+
+    def __init__(self, space: "Keys", owner_id: str = "") -> None:
+        self.front = space.prefix + (f"{{{owner_id}}}" if space.tagged and owner_id else "")
+        self._id = owner_id
+
+
+def key(
+    kind: Kind, meaning: str, *, writers: str, ttl_s: int | None = None, score: str | None = None
+) -> Callable[[Callable[Concatenate[G, P], str]], Callable[Concatenate[G, P], str]]:
+    """Register a key function in SCHEMA; its pattern comes from calling it with its own parameter names."""
+
+    def register(build: Callable[Concatenate[G, P], str]) -> Callable[Concatenate[G, P], str]:
+        SCHEMA.append(_entry(build, kind, meaning, writers, ttl_s, score))
+
+        @functools.wraps(build)
+        def with_front(group: G, *args: P.args, **kwargs: P.kwargs) -> str:
+            return group.front + build(group, *args, **kwargs)
+
+        return with_front  # type: ignore[return-value]
+
+    return register
+
+
+def _entry(
+    build: Callable[..., str], kind: Kind, meaning: str, writers: str, ttl_s: int | None, score: str | None
+) -> Entry:
+    group = build.__qualname__.split(".")[0]
+    owner = {"SiteKeys": "{site_id}", "UserKeys": "{user_id}"}.get(group, "")
+    parameters = list(inspect.signature(build).parameters)[1:]
+    pattern = build(_PatternGroup(owner), **{name: f"{{{name}}}" for name in parameters})
+    return Entry(build.__name__, group, pattern, kind, meaning, writers, ttl_s, score)
+
+
+class _PatternGroup:
+    def __init__(self, owner: str) -> None:
+        self._id = owner
+
+
+class SiteKeys(_Group):
+    """What belongs to one site."""
+
+    @key(Kind.HASH, "a site: name, domain, keys (the secret one as a digest), settings", writers="sites")
+    def config(self) -> str:
+        return f"site:{self._id}:config"
+
+    @key(Kind.SET, "users who own the site", writers="roles")
+    def owners(self) -> str:
+        return f"site:{self._id}:owners"
+
+    @key(Kind.SET, "users who administrate the site", writers="roles")
+    def admins(self) -> str:
+        return f"site:{self._id}:admins"
+
+    @key(Kind.SET, "users who moderate the site", writers="roles")
+    def moderators(self) -> str:
+        return f"site:{self._id}:moderators"
+
+
+class GlobalKeys(_Group):
+    """What stands alone; no script touches two of these."""
+
+    @key(
+        Kind.HASH, "which schema the data has, since when, and which server secret it was made with", writers="storage"
+    )
+    def stamp(self) -> str:
+        return "threadkit:stamp"
+
+    @key(Kind.STRING, "shows that the store takes writes", writers="storage", ttl_s=1)
+    def write_probe(self) -> str:
+        return "threadkit:probe"
+
+    @key(Kind.ZSET, "all sites", writers="sites", score="created_at ms")
+    def sites(self) -> str:
+        return "sites:index"
+
+    @key(Kind.STRING, "which site an API key belongs to", writers="sites")
+    def api_key_site(self, api_key: str) -> str:
+        return f"apikey:{api_key}:site"
+
+    @key(Kind.STRING, "what an API key opens, as JSON", writers="sites", ttl_s=300)
+    def api_key(self, api_key: str) -> str:
+        return f"apikey:{api_key}"
+
+    @key(Kind.CHANNEL, "a site's keys or settings changed: `{site_id} {version}`", writers="sites")
+    def site_changes(self) -> str:
+        return "sites:changes"
+
+    @key(Kind.STRING, "digest of the one-time link that makes the first owner", writers="setup", ttl_s=86_400)
+    def owner_link(self) -> str:
+        return "setup:owner-link"
+
+
+class Keys:
+    """The key functions of one server: with its prefix, and with hash tags in a cluster."""
+
+    def __init__(self, prefix: str = "", *, tagged: bool = False) -> None:
+        self.prefix = prefix
+        self.tagged = tagged
+        self.shared = GlobalKeys(self)
+
+    def site(self, site_id: SiteId) -> SiteKeys:
+        return SiteKeys(self, site_id)
+
+
+def schema_entries(key: str) -> list[Entry]:
+    """The lines of the schema that a key (without prefix) matches; exactly one for every key we write."""
+    bare = re.sub(r"^\{[^}]+\}", "", key)
+    # A longer pattern is the more exact one: `apikey:{api_key}:site` before `apikey:{api_key}`.
+    found = [entry for entry in SCHEMA if entry.kind is not Kind.CHANNEL and entry.matches(bare)]
+    most_fixed = max((_fixed_parts(entry) for entry in found), default=0)
+    return [entry for entry in found if _fixed_parts(entry) == most_fixed]
+
+
+def _fixed_parts(entry: Entry) -> int:
+    return len(re.sub(r"\{\w+\}", "", entry.pattern))
+
+
+def schema_markdown() -> str:
+    """The schema as a page: `threadkit keys --markdown`, kept in KEYS.md."""
+    lines = [
+        "# Every key in the store",
+        "",
+        "Written by `make keys` from `keys.py`; a test keeps the two the same. With a `key_prefix` it stands in front",
+        "of everything. In a cluster the keys of one site (user) begin with the hash tag `{site_id}` (`{user_id}`).",
+        "",
+    ]
+    for group, title in (("SiteKeys", "Of one site"), ("UserKeys", "Of one user"), ("GlobalKeys", "Alone")):
+        entries = [entry for entry in SCHEMA if entry.group == group]
+        if not entries:
+            continue
+        lines += [f"## {title}", "", "| key | type | lifetime | written by | meaning |", "|---|---|---|---|---|"]
+        lines += [
+            f"| `{entry.pattern}` | {entry.kind} | {_lifetime(entry)} | {entry.writers} | {entry.meaning}"
+            f"{f'; score: {entry.score}' if entry.score else ''} |"
+            for entry in entries
+        ]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _lifetime(entry: Entry) -> str:
+    return "–" if entry.kind is Kind.CHANNEL else "for ever" if entry.ttl_s is None else f"≤ {entry.ttl_s} s"

@@ -1,0 +1,50 @@
+"""Lua scripts: a verb each, run as one atomic step.
+
+A slice keeps its scripts in `lua/`, and one wrapper class each in `scripts.py`, which alone knows the order of KEYS and
+ARGV and turns words into errors.
+"""
+
+import asyncio
+import hashlib
+import importlib.resources
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from redis.exceptions import ConnectionError as StoreConnectionError
+from redis.exceptions import NoScriptError
+
+from threadkit.storage.client import Commands
+
+_RETRIES_S = (0.05, 0.2)
+
+
+class LuaScript:
+    """One script of a slice. `repeatable` says that running it twice does what running it once does."""
+
+    file: ClassVar[str]
+    repeatable: ClassVar[bool] = False
+
+    def __init__(self, client: Commands) -> None:
+        self._client = client
+        self._source = self.source()
+        self._sha = hashlib.sha1(self._source.encode(), usedforsecurity=False).hexdigest()
+
+    @classmethod
+    def source(cls) -> str:
+        package = cls.__module__.rpartition(".")[0]
+        return importlib.resources.files(package).joinpath("lua", cls.file).read_text(encoding="utf-8")
+
+    async def _run(self, *, keys: Sequence[str], args: Sequence[str | int] = ()) -> Any:
+        # A lost connection may mean a lost answer: only what may run twice is sent again.
+        for pause_s in _RETRIES_S if self.repeatable else ():
+            try:
+                return await self._once(keys, args)
+            except StoreConnectionError:
+                await asyncio.sleep(pause_s)
+        return await self._once(keys, args)
+
+    async def _once(self, keys: Sequence[str], args: Sequence[str | int]) -> Any:
+        try:
+            return await self._client.execute_command("EVALSHA", self._sha, len(keys), *keys, *args)
+        except NoScriptError:
+            return await self._client.execute_command("EVAL", self._source, len(keys), *keys, *args)

@@ -1,0 +1,30 @@
+"""The stamp on the data: which schema it has, and which server secret it was made with."""
+
+from threadkit.clock import Clock, iso
+from threadkit.errors import CannotStart
+from threadkit.keyring import Keyring
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+
+# Raised with an entry in migrations_none/CHANGES.md whenever stored data changes its meaning.
+SCHEMA_VERSION = 1
+
+
+async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Clock) -> None:
+    """Stamp an empty store, and refuse one whose data this server would misread."""
+    stamp = keys.shared.stamp()
+    await redis.hsetnx(stamp, "schema_version", str(SCHEMA_VERSION))
+    await redis.hsetnx(stamp, "created_at", iso(clock.now_ms()))
+    await redis.hsetnx(stamp, "secret", keyring.fingerprint)
+    found = await redis.hgetall(stamp)
+    version = int(found["schema_version"])
+    if version > SCHEMA_VERSION:
+        raise CannotStart(
+            f"The data has schema version {version}, this ThreadKit knows up to {SCHEMA_VERSION}. "
+            "Start the newer ThreadKit that wrote it."
+        )
+    if found["secret"] != keyring.fingerprint:
+        raise CannotStart(
+            "The data was made with another server secret, so nobody could stay signed in and nothing encrypted could "
+            "be read. Put the old secret.key back into the data folder, or set THREADKIT_SECRET to the old secret."
+        )
