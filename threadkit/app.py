@@ -25,6 +25,9 @@ from threadkit.sites.access import provide_site, site_guard
 from threadkit.storage.checks import check_store
 from threadkit.storage.client import Store, StoreAddress
 from threadkit.storage.stamp import stamp_store
+from threadkit.users import auth_routes as auth
+from threadkit.users import routes as users
+from threadkit.users.access import provide_device, provide_maybe_viewer, provide_viewer
 
 
 class Application:
@@ -57,24 +60,30 @@ class Application:
         services = self.services
         self.health.found_at_start = await check_store(services.store, services.keys, services.settings)
         await stamp_store(services.store.redis, services.keys, services.keyring, services.clock)
-        await services.listener.start()
+        await services.start()
         try:
             yield
         finally:
-            await services.listener.stop()
-            await services.store.close()
+            await services.stop()
 
     def _litestar(self) -> Litestar:
         settings, services = self.services.settings, self.services
-        opens_site = site_guard(services.site_queries, allow_localhost=settings.allow_localhost_origin)
+        opens_site = site_guard(
+            services.site_queries, services.sessions.claims_of, allow_localhost=settings.allow_localhost_origin
+        )
         api = Router(
             "/v1",
-            route_handlers=[sites.router],
+            route_handlers=[sites.router, auth.router, users.router, users.create_user],
             guards=[opens_site],
-            dependencies={"site": Provide(provide_site)},
+            dependencies={
+                "site": Provide(provide_site),
+                "viewer": Provide(provide_viewer),
+                "maybe_viewer": Provide(provide_maybe_viewer),
+                "device": Provide(provide_device),
+            },
         )
-        return Litestar(
-            route_handlers=[api, health.router, docs.router, setup.router],
+        litestar = Litestar(
+            route_handlers=[api, users.check_name_alias, users.avatar, health.router, docs.router, setup.router],
             request_class=Request,
             exception_handlers=ProblemHandlers(settings).table(),
             dependencies={
@@ -88,6 +97,8 @@ class Application:
             logging_config=None,
             debug=False,
         )
+        litestar.state.services = services  # for guards, which get no dependencies
+        return litestar
 
 
 def create_app(

@@ -1,10 +1,14 @@
 """The server's own secrets: given in the settings, or made once and kept in the data folder."""
 
+import base64
 import hashlib
 import hmac
 import os
 import secrets
 from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from threadkit.errors import CannotStart
 from threadkit.settings import Settings
@@ -21,6 +25,20 @@ class Keyring:
 
     def derive(self, purpose: str) -> bytes:
         return hmac.digest(self._root, f"threadkit:{purpose}".encode(), "sha256")
+
+    def seal(self, purpose: str, text: str) -> str:
+        """Encrypt what has to be read again later, such as a provider's token."""
+        nonce = os.urandom(12)
+        sealed = AESGCM(self.derive(f"seal:{purpose}")).encrypt(nonce, text.encode(), purpose.encode())
+        return "v1." + base64.urlsafe_b64encode(nonce + sealed).decode().rstrip("=")
+
+    def unseal(self, purpose: str, sealed: str) -> str:
+        """What was sealed for this purpose; an empty text if it was changed or sealed with another secret."""
+        try:
+            raw = base64.urlsafe_b64decode(sealed.removeprefix("v1.") + "==")
+            return AESGCM(self.derive(f"seal:{purpose}")).decrypt(raw[:12], raw[12:], purpose.encode()).decode()
+        except (InvalidTag, ValueError):
+            return ""
 
     @property
     def fingerprint(self) -> str:

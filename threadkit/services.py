@@ -1,9 +1,13 @@
 """The bundle of services: built once, by `build`, and handed to whoever needs them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from threadkit.clock import Clock, SystemClock
 from threadkit.keyring import Keyring
+from threadkit.ratelimit.windows import Windows
+from threadkit.sending.service import PostOffice, build_office
 from threadkit.settings import Settings
 from threadkit.setup.service import SetupService
 from threadkit.sites.queries import SiteQueries
@@ -12,6 +16,15 @@ from threadkit.sites.service import SiteService
 from threadkit.storage.client import Store
 from threadkit.storage.keys import Keys
 from threadkit.storage.listener import Listener
+from threadkit.users.codes import CodeService
+from threadkit.users.courier import Courier
+from threadkit.users.passwords import Passwords
+from threadkit.users.queries import UserQueries
+from threadkit.users.registry import UserRegistry
+from threadkit.users.service import UserService
+from threadkit.users.sessions import SessionService
+from threadkit.users.sign_in import SignIn
+from threadkit.users.tokens import Tokens
 
 
 @dataclass(frozen=True)
@@ -22,20 +35,96 @@ class Services:
     keys: Keys
     store: Store
     listener: Listener
+    office: PostOffice
+    passwords: Passwords
     site_queries: SiteQueries
     sites: SiteService
     roles: RoleService
+    user_queries: UserQueries
+    user_registry: UserRegistry
+    users: UserService
+    sessions: SessionService
+    sign_in: SignIn
     setup: SetupService
+    providers: Mapping[str, Any]
+
+    async def start(self) -> None:
+        """What runs beside the requests."""
+        await self.listener.start()
+        await self.office.start()
+
+    async def stop(self) -> None:
+        await self.office.stop()
+        await self.listener.stop()
+        self.passwords.close()
+        await self.store.close()
 
 
 def build(settings: Settings, keyring: Keyring, store: Store, *, clock: Clock | None = None) -> Services:
     clock = clock or SystemClock()
     keys = Keys(settings.key_prefix, tagged=store.address.topology == "cluster")
-    redis = store.redis
+    redis, accounts = store.redis, settings.accounts
     listener = Listener(store)
+    office = build_office(settings)
+    windows = Windows(redis=redis, keys=keys, clock=clock)
+    passwords = Passwords(accounts)
+    tokens = Tokens(
+        keyring.jwt,
+        clock=clock,
+        access_s=accounts.access_token_hours * 3600,
+        refresh_s=accounts.session_days * 86_400,
+    )
+
     site_queries = SiteQueries(redis=redis, keys=keys, clock=clock, listener=listener)
-    sites = SiteService(redis=redis, keys=keys, clock=clock, queries=site_queries)
+    sites = SiteService(redis=redis, keys=keys, clock=clock, queries=site_queries, keyring=keyring)
     roles = RoleService(redis=redis, keys=keys)
+
+    user_queries = UserQueries(redis=redis, keys=keys)
+    user_registry = UserRegistry(redis=redis, keys=keys, clock=clock, queries=user_queries)
+    sessions = SessionService(
+        redis=redis, keys=keys, clock=clock, queries=user_queries, tokens=tokens, accounts=accounts
+    )
+    codes = CodeService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        windows=windows,
+        sender=Courier(office),
+        digest_key=keyring.derive("codes"),
+        accounts=accounts,
+    )
+    sign_in = SignIn(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        keyring=keyring,
+        queries=user_queries,
+        registry=user_registry,
+        sessions=sessions,
+        codes=codes,
+        passwords=passwords,
+        windows=windows,
+    )
+    users = UserService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        queries=user_queries,
+        registry=user_registry,
+        site_queries=site_queries,
+        roles=roles,
+    )
+    setup = SetupService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        settings=settings,
+        sites=sites,
+        site_queries=site_queries,
+        roles=roles,
+        registry=user_registry,
+        passwords=passwords,
+    )
     return Services(
         settings=settings,
         keyring=keyring,
@@ -43,10 +132,16 @@ def build(settings: Settings, keyring: Keyring, store: Store, *, clock: Clock | 
         keys=keys,
         store=store,
         listener=listener,
+        office=office,
+        passwords=passwords,
         site_queries=site_queries,
         sites=sites,
         roles=roles,
-        setup=SetupService(
-            redis=redis, keys=keys, settings=settings, sites=sites, site_queries=site_queries, roles=roles
-        ),
+        user_queries=user_queries,
+        user_registry=user_registry,
+        users=users,
+        sessions=sessions,
+        sign_in=sign_in,
+        setup=setup,
+        providers={},
     )

@@ -48,6 +48,59 @@ class FirstSite(Struct, frozen=True, kw_only=True):
     moderation_mode: Literal["none", "pre", "post"] = "none"
 
 
+class Accounts(Struct, frozen=True, kw_only=True):
+    """Passwords, codes and sessions."""
+
+    access_token_hours: Annotated[int, Meta(ge=1, le=8760)] = 168
+    session_days: Annotated[int, Meta(ge=1, le=365)] = 30
+    sessions_per_user: Annotated[int, Meta(ge=1, le=100)] = 5
+    argon2_time_cost: Annotated[int, Meta(ge=1, le=20)] = 3
+    argon2_memory_kib: Annotated[int, Meta(ge=8, le=4_194_304)] = 65_536
+    argon2_parallelism: Annotated[int, Meta(ge=1, le=64)] = 4
+    codes_per_address_per_hour: Annotated[int, Meta(ge=1, le=100)] = 5
+    codes_per_client_per_hour: Annotated[int, Meta(ge=1, le=10_000)] = 10
+    on_deletion: Literal["anonymise", "erase"] = "anonymise"
+    create_user_route: bool = True
+
+
+class MailSettings(Struct, frozen=True, kw_only=True):
+    """How mail leaves; without a host it is only written to the log."""
+
+    host: Annotated[str, Meta(min_length=1, max_length=253)] | None = None
+    port: Port = 587
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    username: Annotated[str, Meta(max_length=320)] | None = None
+    password: Annotated[str, Meta(max_length=512)] | None = None
+    sender: Annotated[str, Meta(min_length=3, max_length=320)] = "ThreadKit <noreply@localhost>"
+    timeout_s: Seconds = 20.0
+
+
+class SmsSettings(Struct, frozen=True, kw_only=True):
+    """How text messages leave, through Twilio or what speaks like it; without an account only to the log."""
+
+    url: Annotated[str, Meta(min_length=8, max_length=500)] = "https://api.twilio.com"
+    account: Annotated[str, Meta(max_length=100)] | None = None
+    password: Annotated[str, Meta(max_length=512)] | None = None
+    sender: Annotated[str, Meta(max_length=20)] | None = None
+    timeout_s: Seconds = 10.0
+
+
+class ProviderSettings(Struct, frozen=True, kw_only=True):
+    """One way to sign in with an account elsewhere; on when both are given."""
+
+    client_id: Annotated[str, Meta(max_length=500)] | None = None
+    client_secret: Annotated[str, Meta(max_length=2000)] | None = None
+
+
+class OidcSettings(Struct, frozen=True, kw_only=True):
+    """Any OpenID Connect provider, found by its discovery document."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=50)] = "Single sign-on"
+    issuer: Annotated[str, Meta(max_length=500)] | None = None
+    client_id: Annotated[str, Meta(max_length=500)] | None = None
+    client_secret: Annotated[str, Meta(max_length=2000)] | None = None
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     host: Annotated[str, Meta(min_length=1, max_length=253)] = "127.0.0.1"
     port: Port = 8080
@@ -74,6 +127,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_format: Literal["auto", "json", "text"] = "auto"
     access_log: bool = True
 
+    accounts: Accounts = Accounts()
+    mail: MailSettings = MailSettings()
+    sms: SmsSettings = SmsSettings()
+    google: ProviderSettings = ProviderSettings()
+    github: ProviderSettings = ProviderSettings()
+    discord: ProviderSettings = ProviderSettings()
+    oidc: OidcSettings = OidcSettings()
     site: FirstSite = FirstSite()
 
     @property
@@ -96,6 +156,13 @@ OLDER_NAMES = {
     "HTTP_HOST": "host",
     "HTTP_PORT": "port",
     "JWT_SECRET": "jwt_secret",
+    "JWT_EXPIRY_HOURS": "accounts.access_token_hours",
+    "RATE_LIMIT_OTP_PER_TARGET": "accounts.codes_per_address_per_hour",
+    "RATE_LIMIT_OTP_PER_IP": "accounts.codes_per_client_per_hour",
+    "OAUTH_GOOGLE_CLIENT_ID": "google.client_id",
+    "OAUTH_GOOGLE_CLIENT_SECRET": "google.client_secret",
+    "OAUTH_GITHUB_CLIENT_ID": "github.client_id",
+    "OAUTH_GITHUB_CLIENT_SECRET": "github.client_secret",
     "ALLOW_LOCALHOST_ORIGIN": "allow_localhost_origin",
     "TRUSTED_PROXIES": "trusted_proxies",
     "PROJECT_ID_PUBLIC": "site.public_key",
@@ -120,6 +187,32 @@ WITHOUT_EFFECT = {
     "SENTRY_DSN_WS": "ThreadKit reports errors to nobody but your own log",
     "THREADKIT_ACTION_LOG": "what people did is in the moderation log",
     "S3_ENABLED": "there are no uploads",
+    "EMAIL_PROVIDER": "mail goes through SMTP, which every provider offers: set mail.host",
+    "RESEND_API_KEY": "mail goes through SMTP, which every provider offers: set mail.host",
+    "EMAIL_FROM_DOMAIN": "set mail.sender",
+    "OAUTH_GOOGLE_REDIRECT_URL": "it is public_url followed by /auth/google/callback",
+    "OAUTH_GITHUB_REDIRECT_URL": "it is public_url followed by /auth/github/callback",
+    **dict.fromkeys(
+        (
+            "MAX_COMMENT_LENGTH",
+            "RATE_LIMIT_ENABLED",
+            "RATE_LIMIT_IP_WRITES",
+            "RATE_LIMIT_IP_READS",
+            "RATE_LIMIT_APIKEY_WRITES",
+            "RATE_LIMIT_APIKEY_READS",
+            "RATE_LIMIT_USER_WRITES",
+            "RATE_LIMIT_USER_READS",
+            "RATE_LIMIT_AUTH_ATTEMPTS",
+            "RATE_LIMIT_WS_MSG_PER_SEC",
+            "MODERATION_ENABLED",
+            "MODERATION_API_URL",
+            "MODERATION_API_KEY",
+            "MODERATION_MODEL",
+            "MODERATION_TIMEOUT_SECONDS",
+            "TURNSTILE_SECRET_KEY",
+        ),
+        "this version does not have what it controls yet",
+    ),
 }
 
 _ADDRESSED_ELSEWHERE = {"THREADKIT_CONFIG", "THREADKIT_GIT_COMMIT", "THREADKIT_BUILD_DATE"}
@@ -168,7 +261,15 @@ def flat(settings: Settings) -> dict[str, Any]:
 
 
 def is_secret(name: str) -> bool:
-    return name.rsplit(".", 1)[-1] in {"secret", "jwt_secret", "secret_key", "metrics_token", "redis_url", "password"}
+    return name.rsplit(".", 1)[-1] in {
+        "secret",
+        "jwt_secret",
+        "secret_key",
+        "client_secret",
+        "metrics_token",
+        "redis_url",
+        "password",
+    }
 
 
 def env_name(name: str) -> str:

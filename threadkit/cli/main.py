@@ -5,6 +5,7 @@ import click
 from threadkit import __version__
 from threadkit.cli.common import Sentences
 from threadkit.cli.config import config
+from threadkit.cli.owner_link import owner_link
 from threadkit.cli.roles import role
 from threadkit.cli.schema import keys
 from threadkit.cli.serve import serve
@@ -21,5 +22,5 @@ def main() -> None:
     """
 
 
-for command in (serve, site, key, role, keys, config, version):
+for command in (serve, site, key, role, owner_link, keys, config, version):
     main.add_command(command)

@@ -7,6 +7,7 @@ from threadkit.errors import InvalidParameter
 from threadkit.ids import UserId, is_uuid
 from threadkit.services import Services
 from threadkit.sites.roles import STAFF, Role
+from threadkit.users.model import normal_email
 
 _ROLES = click.Choice([role.label for role in STAFF])
 
@@ -23,9 +24,9 @@ def role() -> None:
 @store_options
 @with_services
 async def grant(services: Services, wanted: str, user: str, name: str) -> None:
-    """Give USER (an id) the role owner, admin or moderator on SITE."""
+    """Give USER (an id, e-mail address or name) the role owner, admin or moderator on SITE."""
     site = await find_site(services, wanted)
-    await services.roles.grant(site.id, _user_id(user), Role[name.upper()])
+    await services.roles.grant(site.id, await _user_id(services, user), Role[name.upper()])
     out.print(f"{user} is now {name} of {site.name}.", markup=False)
 
 
@@ -37,7 +38,7 @@ async def grant(services: Services, wanted: str, user: str, name: str) -> None:
 async def revoke(services: Services, wanted: str, user: str) -> None:
     """Take every role on SITE from USER."""
     site = await find_site(services, wanted)
-    had_one = await services.roles.revoke(site.id, _user_id(user))
+    had_one = await services.roles.revoke(site.id, await _user_id(services, user))
     out.print(f"{user} has no role on {site.name} {'any more' if had_one else 'and had none'}.", markup=False)
 
 
@@ -50,14 +51,22 @@ async def list_roles(services: Services, wanted: str, as_json: bool) -> None:
     """List the staff of SITE."""
     site = await find_site(services, wanted)
     staff = await services.roles.staff(site.id)
+    names = {user.id: user.name for user in await services.user_queries.by_ids([user_id for user_id, _ in staff])}
     if as_json:
-        print_json([{"user_id": user_id, "role": held.label} for user_id, held in staff])
+        print_json([{"user_id": user_id, "name": names.get(user_id), "role": held.label} for user_id, held in staff])
         return
-    rows = [[user_id, held.label] for user_id, held in staff]
-    print_table(["User", "Role"], rows, empty=f"{site.name} has no staff yet.")
+    rows = [[names.get(user_id, "–"), user_id, held.label] for user_id, held in staff]
+    print_table(["Name", "User", "Role"], rows, empty=f"{site.name} has no staff yet.")
 
 
-def _user_id(text: str) -> UserId:
-    if not is_uuid(text):
-        raise InvalidParameter(name="user", why="must be a user id")
-    return UserId(text)
+async def _user_id(services: Services, text: str) -> UserId:
+    """A user by id, e-mail address or name."""
+    if is_uuid(text):
+        found = await services.user_queries.by_id(UserId(text))
+    elif "@" in text:
+        found = await services.user_queries.by_email(normal_email(text))
+    else:
+        found = await services.user_queries.by_name(text)
+    if found is None:
+        raise InvalidParameter(name="user", why=f"there is nobody with the id, address or name {text!r}")
+    return found.id

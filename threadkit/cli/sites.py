@@ -85,7 +85,7 @@ def key() -> None:
 
 @key.command()
 @click.argument("wanted", metavar="SITE")
-@click.argument("which", type=click.Choice(["public", "secret"]))
+@click.argument("which", type=click.Choice(["public", "secret", "sso"]))
 @click.option(
     "--grace",
     type=click.IntRange(0, 30 * 86_400),
@@ -97,8 +97,15 @@ def key() -> None:
 @store_options
 @with_services
 async def rotate(services: Services, wanted: str, which: str, grace: int, as_json: bool) -> None:
-    """Replace a site's key by a new one."""
+    """Replace a site's key by a new one; `sso` is the secret with which the site's own server signs its users in."""
     found = await find_site(services, wanted)
+    if which == "sso":
+        secret = await services.sites.rotate_sso_secret(found.id)
+        if as_json:
+            print_json({"site_id": found.id, "sso_secret": secret})
+        else:
+            out.print(f"sign-in secret  {secret}   (shown only this once)", markup=False)
+        return
     if which == "secret":
         _print_new(await services.sites.rotate_secret_key(found.id), as_json)
     else:

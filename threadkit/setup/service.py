@@ -1,18 +1,30 @@
 """Makes the first site and hands out the one-time link for its owner."""
 
+import hmac
 import secrets
 
-from threadkit.errors import ApiKeyTaken, SiteTaken
-from threadkit.ids import digest
+from threadkit.clock import Clock, iso
+from threadkit.errors import ApiKeyTaken, Conflict, NotFound, SiteTaken
+from threadkit.ids import UserId, digest, new_uuid
 from threadkit.settings import Settings
 from threadkit.sites.model import AuthSettings, Site, SiteSettings
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import Role, RoleService
 from threadkit.sites.service import SiteService
+from threadkit.storage.claims import Release
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
+from threadkit.users.model import User, check_username, normal_email
+from threadkit.users.passwords import Passwords, check_password
+from threadkit.users.registry import UserRegistry
 
 LINK_S = 86_400
+
+
+class LinkUsed(NotFound):
+    """This link was used already or is too old. Make a new one on the server: threadkit owner-link"""
+
+    code = "owner_link_used"
 
 
 class SetupService:
@@ -25,6 +37,9 @@ class SetupService:
         sites: SiteService,
         site_queries: SiteQueries,
         roles: RoleService,
+        clock: Clock,
+        registry: UserRegistry,
+        passwords: Passwords,
     ) -> None:
         self._redis = redis
         self._keys = keys
@@ -32,6 +47,10 @@ class SetupService:
         self._sites = sites
         self._site_queries = site_queries
         self._roles = roles
+        self._clock = clock
+        self._registry = registry
+        self._passwords = passwords
+        self._release = Release(redis)
 
     async def first_site(self) -> tuple[Site, str | None]:
         """The oldest site, made from the settings if there is none; with its secret key when it was just made."""
@@ -40,7 +59,9 @@ class SetupService:
             return sites[0], None
         preset = self._settings.site
         # Guests may write on a fresh site: an owner who tries it out should see a comment, not a sign-in form.
-        settings = SiteSettings(moderation_mode=preset.moderation_mode, auth=AuthSettings(anonymous=True))
+        settings = SiteSettings(
+            moderation_mode=preset.moderation_mode, auth=AuthSettings(anonymous=True, password=True)
+        )
         try:
             new = await self._sites.create(
                 preset.name,
@@ -56,6 +77,37 @@ class SetupService:
 
     async def has_owner(self, site: Site) -> bool:
         return any(role is Role.OWNER for _, role in await self._roles.staff(site.id))
+
+    async def link_is_good(self, token: str) -> bool:
+        stored = await self._redis.get(self._keys.shared.owner_link())
+        return stored is not None and hmac.compare_digest(str(stored), digest(token))
+
+    async def make_owner(self, token: str, *, name: str, email: str, password: str) -> tuple[Site, User]:
+        """Use the link up and make its bearer the owner of the first site."""
+        check_username(name)
+        address = normal_email(email)
+        check_password(password, about=(name, address))
+        site, _ = await self.first_site()
+        hashed = await self._passwords.hash(password)
+        if not await self._release(self._keys.shared.owner_link(), digest(token)):
+            raise LinkUsed
+        user = User(
+            id=UserId(new_uuid()),
+            name=name,
+            provider="email",
+            created_at=iso(self._clock.now_ms()),
+            email=address,
+            username_set=True,
+        )
+        try:
+            user = await self._registry.create(user)
+        except Conflict:
+            # The link goes on working: nothing was made with it.
+            await self._redis.set(self._keys.shared.owner_link(), digest(token), ex=LINK_S, nx=True)
+            raise
+        await self._redis.set(self._keys.user(user.id).password(), hashed)
+        await self._roles.grant(site.id, user.id, Role.OWNER)
+        return site, user
 
     async def owner_link(self) -> str:
         """A fresh one-time link; the one before it stops working."""

@@ -1,34 +1,56 @@
 """The first question of every API call: which site is this, and may this page speak for it."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Guard, Scope
 
 from threadkit.errors import MissingApiKey, OriginNotAllowed, SecretKeyRequired, UnknownApiKey
-from threadkit.sites.model import OpenedSite, Site, origin_host, origin_is_allowed
+from threadkit.ids import SiteId
+from threadkit.sites.model import KeyType, OpenedSite, Site, origin_host, origin_is_allowed
 from threadkit.sites.queries import SiteQueries
 
 Connection = ASGIConnection[Any, Any, Any, Any]
 
 
-def site_guard(queries: SiteQueries, *, allow_localhost: bool) -> Guard:
+class HasSite(Protocol):
+    """A token that was read: it names the site it is good for."""
+
+    @property
+    def site_id(self) -> SiteId: ...
+
+
+def site_guard(queries: SiteQueries, claims_of: Callable[[str], HasSite | None], *, allow_localhost: bool) -> Guard:
     """A guard that opens the site by its key and checks the origin, before anything else is looked at."""
 
     async def open_site(connection: Connection, _handler: BaseRouteHandler) -> None:
-        api_key = connection.headers.get("projectid") or connection.headers.get("x-api-key")
-        if not api_key:
-            raise MissingApiKey
-        opened = await queries.opened_by(api_key)
+        opened = await open_by_key(connection) or await open_by_token(connection)
         if opened is None:
-            raise UnknownApiKey
+            raise MissingApiKey
         state = connection.scope["state"]
         state["opened"] = opened
         host = _host_of_page(connection)
         state["origin_allowed"] = host is None or origin_is_allowed(host, opened.site, allow_localhost=allow_localhost)
         if not opened.is_owner and not state["origin_allowed"]:
             raise OriginNotAllowed(host=host)
+
+    async def open_by_key(connection: Connection) -> OpenedSite | None:
+        api_key = connection.headers.get("projectid") or connection.headers.get("x-api-key")
+        if not api_key:
+            return None
+        opened = await queries.opened_by(api_key)
+        if opened is None:
+            raise UnknownApiKey
+        return opened
+
+    async def open_by_token(connection: Connection) -> OpenedSite | None:
+        """Some buttons of the stock clients send only their user's token, which names its site."""
+        token = connection.headers.get("authorization", "").removeprefix("Bearer ")
+        claims = claims_of(token) if token else None
+        site = await queries.by_id(claims.site_id) if claims else None
+        return OpenedSite(site, KeyType.PUBLIC) if site else None
 
     return open_site
 

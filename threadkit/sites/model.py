@@ -18,9 +18,14 @@ class AuthSettings(Struct, frozen=True, kw_only=True):
     """The ways in that visitors of this site have."""
 
     email: bool = True
+    phone: bool = False
+    password: bool = False
     anonymous: bool = False
     google: bool = False
     github: bool = False
+    discord: bool = False
+    oidc: bool = False
+    sso: bool = False
     ethereum: bool = False
     solana: bool = False
 
@@ -91,6 +96,7 @@ class Site(Struct, frozen=True, kw_only=True):
     version: int = 1
     previous_key_public: str | None = None
     previous_key_until_ms: int = 0
+    sso_secret: str | None = None
 
     def opens_with_secret(self, api_key: str) -> bool:
         return hmac.compare_digest(self.api_key_secret, digest(api_key))

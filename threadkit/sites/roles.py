@@ -48,6 +48,14 @@ class RoleService:
                 pipe.srem(key, user_id)
             return any(await pipe.execute())
 
+    async def forget(self, site_id: SiteId, user_id: UserId) -> None:
+        """Take a user who leaves out of every list of the site, bans included."""
+        keys = self._keys.site(site_id)
+        async with self._redis.pipeline(transaction=True) as pipe:
+            for key in (*self._sets(site_id).values(), keys.blocked(), keys.shadowbanned()):
+                pipe.srem(key, user_id)
+            await pipe.execute()
+
     async def staff(self, site_id: SiteId) -> list[tuple[UserId, Role]]:
         sets = self._sets(site_id)
         async with self._redis.pipeline(transaction=True) as pipe:

@@ -7,7 +7,17 @@ from msgspec.structs import replace
 
 from threadkit.clock import Clock, iso
 from threadkit.errors import ApiKeyTaken, InvalidParameter, SiteNotFound
-from threadkit.ids import PUBLIC_KEY_PREFIX, SiteId, digest, key_name, new_public_key, new_secret_key, new_uuid
+from threadkit.ids import (
+    PUBLIC_KEY_PREFIX,
+    SiteId,
+    digest,
+    key_name,
+    new_public_key,
+    new_secret_key,
+    new_uuid,
+    random_text,
+)
+from threadkit.keyring import Keyring
 from threadkit.sites.model import NewSite, Site, SiteSettings, changed_settings, normal_domain
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.scripts import SaveSite
@@ -19,8 +29,9 @@ PUBLIC_KEY_GRACE_S = 86_400
 
 
 class SiteService:
-    def __init__(self, *, redis: Commands, keys: Keys, clock: Clock, queries: SiteQueries) -> None:
+    def __init__(self, *, redis: Commands, keys: Keys, clock: Clock, queries: SiteQueries, keyring: Keyring) -> None:
         self._redis = redis
+        self._keyring = keyring
         self._keys = keys
         self._clock = clock
         self._queries = queries
@@ -96,6 +107,13 @@ class SiteService:
         saved = await self._save(replace(site, api_key_secret=digest(secret)))
         await self._redis.unlink(self._keys.shared.api_key_site(_stored_secret_name(site)))
         return NewSite(saved, secret)
+
+    async def rotate_sso_secret(self, site_id: SiteId) -> str:
+        """A new secret with which the site's own server vouches for its users; the old one is dead at once."""
+        site = await self._existing(site_id)
+        secret = random_text(48)
+        await self._save(replace(site, sso_secret=self._keyring.seal("sso", secret)))
+        return secret
 
     async def _existing(self, site_id: SiteId) -> Site:
         site = await self._queries.by_id(site_id)

@@ -16,5 +16,6 @@ class Release(LuaScript):
     file = "release.lua"
     repeatable = True
 
-    async def __call__(self, entry: str, owner: str) -> None:
-        await self._run(keys=[entry], args=[owner])
+    async def __call__(self, entry: str, owner: str) -> bool:
+        """Whether it was this owner's to release."""
+        return bool(await self._run(keys=[entry], args=[owner]))

@@ -13,9 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec, TypeVar
 
-from threadkit.ids import SiteId
+from threadkit.ids import SiteId, UserId
 
 P = ParamSpec("P")
+LONGEST_SESSION_S = 365 * 86_400  # the setting accounts.session_days can say less
+
 G = TypeVar("G", bound="_Group")
 
 
@@ -114,6 +116,64 @@ class SiteKeys(_Group):
     def moderators(self) -> str:
         return f"site:{self._id}:moderators"
 
+    @key(Kind.SET, "users who may not write here", writers="moderation")
+    def blocked(self) -> str:
+        return f"site:{self._id}:blocked"
+
+    @key(Kind.SET, "users whose words only they themselves see", writers="moderation")
+    def shadowbanned(self) -> str:
+        return f"site:{self._id}:shadowbanned"
+
+
+class UserKeys(_Group):
+    """What belongs to one user."""
+
+    @key(Kind.HASH, "a user's profile", writers="users")
+    def profile(self) -> str:
+        return f"user:{self._id}"
+
+    @key(Kind.STRING, "the user's password as an argon2id hash", writers="users")
+    def password(self) -> str:
+        return f"user:{self._id}:password"
+
+    @key(
+        Kind.HASH,
+        "one signed-in device: user, site, times, user agent, refresh family",
+        writers="users",
+        ttl_s=LONGEST_SESSION_S,
+    )
+    def session(self, session_id: str) -> str:
+        return f"session:{session_id}"
+
+    @key(
+        Kind.STRING,
+        "the provider's side of a session, as JSON; its tokens are encrypted",
+        writers="users",
+        ttl_s=LONGEST_SESSION_S,
+    )
+    def provider_session(self, session_id: str) -> str:
+        return f"sess:{session_id}"
+
+    @key(Kind.STRING, "held while a provider's token is refreshed", writers="users", ttl_s=5)
+    def session_lock(self, session_id: str) -> str:
+        return f"lock:sess:{session_id}"
+
+    @key(Kind.SET, "the user's session ids", writers="users", ttl_s=LONGEST_SESSION_S)
+    def sessions(self) -> str:
+        return f"user:{self._id}:sessions"
+
+    @key(Kind.SET, "users whom this one does not want to read", writers="users")
+    def blocked(self) -> str:
+        return f"user:{self._id}:blocked"
+
+    @key(Kind.SET, "users who do not want to read this one", writers="users")
+    def blocked_by(self) -> str:
+        return f"user:{self._id}:blocked_by"
+
+    @key(Kind.STRING, "how many notifications are unread", writers="notifications")
+    def unread(self) -> str:
+        return f"user:{self._id}:unread"
+
 
 class GlobalKeys(_Group):
     """What stands alone; no script touches two of these."""
@@ -144,6 +204,49 @@ class GlobalKeys(_Group):
     def site_changes(self) -> str:
         return "sites:changes"
 
+    @key(Kind.STRING, "which user has this address", writers="users")
+    def email(self, email: str) -> str:
+        return f"email:{email}"
+
+    @key(Kind.STRING, "which user has this number", writers="users")
+    def phone(self, phone: str) -> str:
+        return f"phone:{phone}"
+
+    @key(Kind.STRING, "which user has this name, in lower case", writers="users")
+    def username(self, name: str) -> str:
+        return f"username:{name}"
+
+    @key(Kind.STRING, "which user an account elsewhere belongs to", writers="users")
+    def provider(self, provider: str, provider_id: str) -> str:
+        return f"provider:{provider}:{provider_id}"
+
+    @key(
+        Kind.STRING,
+        "a code sent to an address or number, as JSON with the code as a keyed digest",
+        writers="users",
+        ttl_s=600,
+    )
+    def verification(self, email_or_phone: str) -> str:
+        return f"verify:{email_or_phone}"
+
+    @key(Kind.STRING, "a sign-in under way at a provider, as JSON", writers="users", ttl_s=600)
+    def provider_state(self, provider: str, state: str) -> str:
+        return f"{provider}:auth:{state}"
+
+    @key(
+        Kind.ZSET,
+        "what was done lately, to count it in a sliding window",
+        writers="ratelimit",
+        ttl_s=86_400,
+        score="ms",
+    )
+    def window(self, action: str, subject: str) -> str:
+        return f"rate:window:{action}:{subject}"
+
+    @key(Kind.CHANNEL, "a user's sessions or rights changed: the user's id", writers="users")
+    def user_changes(self) -> str:
+        return "users:changes"
+
     @key(Kind.STRING, "digest of the one-time link that makes the first owner", writers="setup", ttl_s=86_400)
     def owner_link(self) -> str:
         return "setup:owner-link"
@@ -159,6 +262,9 @@ class Keys:
 
     def site(self, site_id: SiteId) -> SiteKeys:
         return SiteKeys(self, site_id)
+
+    def user(self, user_id: UserId) -> UserKeys:
+        return UserKeys(self, user_id)
 
 
 def schema_entries(key: str) -> list[Entry]:

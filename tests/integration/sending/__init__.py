@@ -1,0 +1,1 @@
+"""Sending, against a real SMTP server and a gateway that listens on a real socket."""

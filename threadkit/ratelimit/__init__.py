@@ -1,0 +1,1 @@
+"""Fair use: how often something may be done."""

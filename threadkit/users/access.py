@@ -1,0 +1,120 @@
+"""Who is asking, and may they: guards for routes. They run before path, query and body are looked at."""
+
+from typing import Any
+
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+from litestar.types import Scope
+
+from threadkit.errors import Forbidden, Unauthenticated
+from threadkit.http.client_address import ClientAddresses
+from threadkit.services import Services
+from threadkit.sites.model import OpenedSite
+from threadkit.sites.roles import Role
+from threadkit.users.sessions import Device
+from threadkit.users.viewer import Viewer
+
+Connection = ASGIConnection[Any, Any, Any, Any]
+
+
+class MissingToken(Unauthenticated):
+    """Missing Authorization header"""
+
+    code = "missing_token"
+
+
+class InvalidAuthorization(Unauthenticated):
+    """Invalid Authorization header format"""
+
+    code = "invalid_authorization"
+
+
+class UserIsBlocked(Forbidden):
+    """User is blocked"""
+
+    code = "user_blocked"
+
+
+class ModeratorRequired(Forbidden):
+    """Moderator access required"""
+
+    code = "moderator_required"
+
+
+class AdminRequired(Forbidden):
+    """Admin access required"""
+
+    code = "admin_required"
+
+
+class UsernameRequired(Forbidden):
+    """Username must be set before performing this action"""
+
+    code = "username_required"
+
+
+async def knows_user(connection: Connection, _handler: BaseRouteHandler) -> None:
+    """Anybody may ask; whoever has a good token is known. Any trouble with it counts as nobody."""
+    try:
+        await _load_viewer(connection)
+    except Unauthenticated:
+        connection.scope["state"]["viewer"] = None
+
+
+async def requires_user(connection: Connection, _handler: BaseRouteHandler) -> None:
+    await _load_viewer(connection)
+
+
+async def requires_unblocked(connection: Connection, _handler: BaseRouteHandler) -> None:
+    if (await _load_viewer(connection)).is_blocked:
+        raise UserIsBlocked
+
+
+async def requires_name(connection: Connection, handler: BaseRouteHandler) -> None:
+    await requires_unblocked(connection, handler)
+    if not connection.scope["state"]["viewer"].user.username_set:
+        raise UsernameRequired
+
+
+async def requires_moderator(connection: Connection, handler: BaseRouteHandler) -> None:
+    await requires_unblocked(connection, handler)
+    if connection.scope["state"]["viewer"].role < Role.MODERATOR:
+        raise ModeratorRequired
+
+
+async def requires_admin(connection: Connection, handler: BaseRouteHandler) -> None:
+    await requires_unblocked(connection, handler)
+    if connection.scope["state"]["viewer"].role < Role.ADMIN:
+        raise AdminRequired
+
+
+def bearer(connection: Connection) -> str:
+    header = connection.headers.get("authorization")
+    if header is None:
+        raise MissingToken
+    if not header.startswith("Bearer "):
+        raise InvalidAuthorization
+    return header.removeprefix("Bearer ")
+
+
+async def provide_viewer(scope: Scope) -> Viewer:
+    viewer: Viewer = scope["state"]["viewer"]
+    return viewer
+
+
+async def provide_maybe_viewer(scope: Scope) -> Viewer | None:
+    viewer: Viewer | None = scope["state"].get("viewer")
+    return viewer
+
+
+async def provide_device(scope: Scope, services: Services, addresses: ClientAddresses) -> Device:
+    agent = next((value for name, value in scope["headers"] if name == b"user-agent"), b"")
+    return Device(agent.decode("latin-1"), addresses.hashed(addresses.of(scope)))
+
+
+async def _load_viewer(connection: Connection) -> Viewer:
+    opened: OpenedSite = connection.scope["state"]["opened"]
+    services: Services = connection.app.state.services
+    viewer = await services.sessions.viewer(bearer(connection), opened.site.id)
+    connection.scope["state"]["viewer"] = viewer
+    return viewer

@@ -1,0 +1,215 @@
+"""`/v1/auth/…`: the ways in and out. Contract 4.1 and 4.9."""
+
+from typing import Annotated, Literal
+
+from litestar import Router, get, post
+from litestar.di import NamedDependency
+from litestar.params import JSONBody
+from msgspec import Meta, Struct
+
+from threadkit.services import Services
+from threadkit.sites.model import Site
+from threadkit.users.access import knows_user, requires_user
+from threadkit.users.model import AuthResponse
+from threadkit.users.sessions import Device
+from threadkit.users.sign_in import Contact
+from threadkit.users.viewer import Viewer
+
+Address = Annotated[str, Meta(max_length=320)]
+Text = Annotated[str, Meta(max_length=1000)]
+Token = Annotated[str, Meta(max_length=4096)]
+
+
+class Method(Struct):
+    id: str
+    name: str
+    type: Literal["otp", "oauth", "anonymous", "password", "sso"]
+
+
+class Methods(Struct):
+    methods: list[Method]
+
+
+class ContactBody(Struct, kw_only=True):
+    """One of the two; an address wins when both are there."""
+
+    email: Address | None = None
+    phone: Address | None = None
+
+    @property
+    def contact(self) -> Contact:
+        return Contact.of(self.email, self.phone)
+
+
+class CodeBody(ContactBody, kw_only=True):
+    code: Text
+
+
+class CodeSignIn(CodeBody, kw_only=True):
+    name: Text | None = None
+
+
+class Registration(ContactBody, kw_only=True):
+    name: Text
+    password: Text
+
+
+class PasswordSignIn(ContactBody, kw_only=True):
+    password: Text
+
+
+class NewPassword(CodeBody, kw_only=True):
+    new_password: Text
+
+
+class GuestBody(Struct):
+    name: Text | None = None
+
+
+class RefreshBody(Struct):
+    refresh_token: Token
+
+
+class SsoBody(Struct):
+    token: Token
+
+
+@get("/methods", summary="Which ways in this site offers")
+async def methods(site: NamedDependency[Site], services: NamedDependency[Services]) -> Methods:
+    auth, providers = site.settings.auth, services.providers
+    offered = [
+        ("email", "Email", "otp", auth.email),
+        ("google", "Google", "oauth", auth.google and "google" in providers),
+        ("github", "GitHub", "oauth", auth.github and "github" in providers),
+        ("anonymous", "Guest", "anonymous", auth.anonymous),
+        ("phone", "Phone", "otp", auth.phone),
+        ("password", "Password", "password", auth.password),
+        ("discord", "Discord", "oauth", auth.discord and "discord" in providers),
+        ("oidc", services.settings.oidc.name, "oauth", auth.oidc and "oidc" in providers),
+        ("sso", site.name, "sso", auth.sso and site.sso_secret is not None),
+    ]
+    return Methods([Method(id_, name, kind) for id_, name, kind, is_on in offered if is_on])  # type: ignore[arg-type]
+
+
+@post("/send-otp", status_code=200, summary="Send a code to an address or number")
+async def send_otp(
+    data: JSONBody[ContactBody],
+    site: NamedDependency[Site],
+    device: NamedDependency[Device],
+    services: NamedDependency[Services],
+) -> None:
+    await services.sign_in.send_code(site, data.contact, device)
+
+
+@post("/verify-otp", status_code=200, guards=[knows_user], summary="Sign in with a code")
+async def verify_otp(
+    data: JSONBody[CodeSignIn],
+    site: NamedDependency[Site],
+    device: NamedDependency[Device],
+    maybe_viewer: NamedDependency[Viewer | None],
+    services: NamedDependency[Services],
+) -> AuthResponse:
+    """New addresses need a `name`. With a guest's token, the guest becomes a member and keeps everything."""
+    return await services.sign_in.by_code(site, data.contact, data.code, data.name, device, guest=_guest(maybe_viewer))
+
+
+@post("/anonymous", status_code=200, summary="Come in as a guest")
+async def anonymous(
+    data: JSONBody[GuestBody],
+    site: NamedDependency[Site],
+    device: NamedDependency[Device],
+    services: NamedDependency[Services],
+) -> AuthResponse:
+    return await services.sign_in.as_guest(site, data.name, device)
+
+
+@post("/sso", status_code=200, summary="Come in as a user of the host site")
+async def sso(
+    data: JSONBody[SsoBody],
+    site: NamedDependency[Site],
+    device: NamedDependency[Device],
+    services: NamedDependency[Services],
+) -> AuthResponse:
+    """The token is a JWT (HS256, the site's sign-in secret) with `sub`, `name`, `exp`, and optionally `email`,
+    `email_verified`, `avatar`, `aud`."""
+    return await services.sign_in.by_host_site(site, data.token, device)
+
+
+@post("/refresh", status_code=200, summary="Exchange a refresh token for a new pair")
+async def refresh(
+    data: JSONBody[RefreshBody], site: NamedDependency[Site], services: NamedDependency[Services]
+) -> AuthResponse:
+    return await services.sessions.refresh(data.refresh_token, site.id)
+
+
+@post("/logout", status_code=200, guards=[requires_user], summary="Sign out on this device")
+async def logout(viewer: NamedDependency[Viewer], services: NamedDependency[Services]) -> None:
+    await services.sessions.end(viewer.id, viewer.session.id)
+
+
+@post("/register", status_code=200, guards=[knows_user], summary="Make an account with a password")
+async def register(
+    data: JSONBody[Registration],
+    site: NamedDependency[Site],
+    device: NamedDependency[Device],
+    maybe_viewer: NamedDependency[Viewer | None],
+    services: NamedDependency[Services],
+) -> AuthResponse:
+    return await services.sign_in.register(
+        site, data.contact, data.name, data.password, device, guest=_guest(maybe_viewer)
+    )
+
+
+@post("/login", status_code=200, summary="Sign in with a password")
+async def login(
+    data: JSONBody[PasswordSignIn],
+    site: NamedDependency[Site],
+    device: NamedDependency[Device],
+    services: NamedDependency[Services],
+) -> AuthResponse:
+    return await services.sign_in.by_password(site, data.contact, data.password, device)
+
+
+@post("/verify", status_code=200, summary="Confirm an address or number with a code")
+async def verify(data: JSONBody[CodeBody], services: NamedDependency[Services]) -> None:
+    await services.sign_in.confirm(data.contact, data.code)
+
+
+@post("/forgot", status_code=200, summary="Send a code for a new password")
+async def forgot(
+    data: JSONBody[ContactBody],
+    site: NamedDependency[Site],
+    device: NamedDependency[Device],
+    services: NamedDependency[Services],
+) -> None:
+    """The answer is the same whether or not anybody has this address."""
+    await services.sign_in.forgot(site, data.contact, device)
+
+
+@post("/reset", status_code=200, summary="Set a new password with a code")
+async def reset(data: JSONBody[NewPassword], site: NamedDependency[Site], services: NamedDependency[Services]) -> None:
+    await services.sign_in.reset(site, data.contact, data.code, data.new_password)
+
+
+def _guest(viewer: Viewer | None) -> Viewer | None:
+    return viewer if viewer and viewer.user.is_guest else None
+
+
+router = Router(
+    "/auth",
+    route_handlers=[
+        methods,
+        send_otp,
+        verify_otp,
+        anonymous,
+        sso,
+        refresh,
+        logout,
+        register,
+        login,
+        verify,
+        forgot,
+        reset,
+    ],
+    tags=["Signing in"],
+)

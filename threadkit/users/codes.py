@@ -1,0 +1,97 @@
+"""Codes sent to an address or number: six digits, ten minutes, five tries, one use."""
+
+import hmac
+import secrets
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from threadkit.clock import Clock, iso
+from threadkit.errors import Invalid
+from threadkit.ids import UserId
+from threadkit.ratelimit.windows import Window, Windows
+from threadkit.settings import Accounts
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+from threadkit.users.model import VerificationType
+from threadkit.users.scripts import CheckCode
+
+LIFE_S = 600
+MOST_WRONG = 5
+
+
+class NoCode(Invalid):
+    """No verification code found"""
+
+    code = "no_verification_code"
+
+
+class WrongCode(Invalid):
+    """Invalid verification code"""
+
+    code = "wrong_verification_code"
+
+
+class CodeSender(Protocol):
+    """Takes a code to its receiver, some time soon; never delays or fails the request."""
+
+    def send_code(self, target: str, code: str, *, purpose: VerificationType, site_name: str) -> None: ...
+
+
+class _Stored(Struct, omit_defaults=True):
+    code: str
+    verification_type: VerificationType
+    created_at: str
+    user_id: str | None = None
+    attempts: int = 0
+
+
+class CodeService:
+    def __init__(
+        self,
+        *,
+        redis: Commands,
+        keys: Keys,
+        clock: Clock,
+        windows: Windows,
+        sender: CodeSender,
+        digest_key: bytes,
+        accounts: Accounts,
+    ) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._clock = clock
+        self._windows = windows
+        self._sender = sender
+        self._digest_key = digest_key
+        self._check = CheckCode(redis, keys)
+        self._per_client = Window("code-client", accounts.codes_per_client_per_hour, 3600)
+        self._per_target = Window("code-target", accounts.codes_per_address_per_hour, 3600, gap_s=60)
+
+    async def allow(self, target: str, *, client: str) -> None:
+        """Count one sending, or raise. Called whether or not anybody has this address, so that nobody can tell."""
+        await self._windows.spend(self._per_client, client)
+        await self._windows.spend(self._per_target, self._digest(target)[:32])
+
+    async def send(
+        self, target: str, purpose: VerificationType, *, site_name: str, user_id: UserId | None = None
+    ) -> None:
+        """A fresh code; the one before it is void."""
+        code = f"{secrets.randbelow(1_000_000):06d}"
+        stored = _Stored(self._digest(f"{target}:{code}"), purpose, iso(self._clock.now_ms()), user_id)
+        await self._redis.set(self._keys.shared.verification(target), msgspec.json.encode(stored), ex=LIFE_S)
+        self._sender.send_code(target, code, purpose=purpose, site_name=site_name)
+
+    async def check(self, target: str, purpose: VerificationType, code: str, *, use_up: bool) -> None:
+        """Raise unless this is the code. Only `use_up` ends it, for a caller who may still have to ask for a name."""
+        reply = await self._check(
+            target, purpose, self._digest(f"{target}:{code.strip()[:16]}"), most_wrong=MOST_WRONG, use_up=use_up
+        )
+        if reply == "MISSING":
+            raise NoCode
+        if reply == "WRONG":
+            raise WrongCode
+
+    def _digest(self, text: str) -> str:
+        return hmac.digest(self._digest_key, text.encode(), "sha256").hex()

@@ -1,0 +1,22 @@
+"""Hands codes to the post office, in the words that fit."""
+
+from threadkit.sending.service import PostOffice
+from threadkit.sending.templates import Purpose, code_mail, code_sms
+from threadkit.users.model import VerificationType
+
+_PURPOSES: dict[VerificationType, Purpose] = {
+    "email": "sign_in",
+    "phone": "sign_in",
+    "password_reset": "password_reset",
+}
+
+
+class Courier:
+    def __init__(self, office: PostOffice) -> None:
+        self._office = office
+
+    def send_code(self, target: str, code: str, *, purpose: VerificationType, site_name: str) -> None:
+        if "@" in target:
+            self._office.send_mail(code_mail(target, code=code, site_name=site_name, purpose=_PURPOSES[purpose]))
+        else:
+            self._office.send_sms(code_sms(target, code=code, site_name=site_name))

@@ -1,0 +1,20 @@
+-- End some or all sessions of a user, each with everything that belongs to it.
+--
+-- KEYS[1] sessions   set of the user's session ids
+-- ARGV[1] what stands before a session id in the key of a session (same slot as KEYS)
+-- ARGV[2] what stands before it in the key of a provider's session
+-- ARGV[3] the session to end, or '' for all
+-- ARGV[4] a session to keep when all are ended, or ''
+--
+-- Returns how many were ended.
+
+local ids = ARGV[3] ~= '' and { ARGV[3] } or redis.call('SMEMBERS', KEYS[1])
+local ended = 0
+for _, id in ipairs(ids) do
+  if id ~= ARGV[4] then
+    redis.call('SREM', KEYS[1], id)
+    ended = ended + redis.call('DEL', ARGV[1] .. id)
+    redis.call('DEL', ARGV[2] .. id)
+  end
+end
+return ended

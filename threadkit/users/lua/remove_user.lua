@@ -1,0 +1,18 @@
+-- The last step of leaving: the profile, and everything that is stored under the user, at once.
+--
+-- KEYS[1] profile      hash
+-- KEYS[2] sessions     set
+-- KEYS[3] password     string
+-- KEYS[4] blocked      set
+-- KEYS[5] blocked_by   set
+-- KEYS[6] unread       string
+-- ARGV[1] what stands before a session id in the key of a session (same slot as KEYS)
+-- ARGV[2] what stands before it in the key of a provider's session
+--
+-- Returns 1, or 0 when the user was gone already.
+
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+  redis.call('DEL', ARGV[1] .. id, ARGV[2] .. id)
+end
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6])
+return redis.call('DEL', KEYS[1])

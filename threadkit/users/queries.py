@@ -1,0 +1,94 @@
+"""What can be asked about people."""
+
+from collections.abc import Iterable
+
+from threadkit.ids import SessionId, SiteId, UserId
+from threadkit.sites.roles import Role
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+from threadkit.storage.records import from_hash
+from threadkit.users.model import Session, User, name_key
+from threadkit.users.viewer import Viewer
+
+
+class UserQueries:
+    def __init__(self, *, redis: Commands, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    async def by_id(self, user_id: UserId) -> User | None:
+        fields = await self._redis.hgetall(self._keys.user(user_id).profile())
+        return from_hash(User, fields) if "id" in fields else None
+
+    async def by_ids(self, user_ids: Iterable[UserId]) -> list[User]:
+        """Those of them who are still there, in one round trip."""
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for user_id in user_ids:
+                pipe.hgetall(self._keys.user(user_id).profile())
+            answers = await pipe.execute()
+        return [from_hash(User, fields) for fields in answers if "id" in fields]
+
+    async def by_email(self, email: str) -> User | None:
+        return await self._behind(self._keys.shared.email(email))
+
+    async def by_phone(self, phone: str) -> User | None:
+        return await self._behind(self._keys.shared.phone(phone))
+
+    async def by_name(self, name: str) -> User | None:
+        return await self._behind(self._keys.shared.username(name_key(name)))
+
+    async def by_provider(self, provider: str, provider_id: str) -> User | None:
+        return await self._behind(self._keys.shared.provider(provider, provider_id))
+
+    async def password_hash(self, user_id: UserId) -> str | None:
+        stored = await self._redis.get(self._keys.user(user_id).password())
+        return None if stored is None else str(stored)
+
+    async def unread(self, user_id: UserId) -> int:
+        return int(await self._redis.get(self._keys.user(user_id).unread()) or 0)
+
+    async def blocked_by(self, user_id: UserId) -> list[UserId]:
+        """The people whom this user has blocked."""
+        return sorted(await self._redis.smembers(self._keys.user(user_id).blocked()))
+
+    async def sessions(self, user_id: UserId) -> list[Session]:
+        """Newest first."""
+        keys = self._keys.user(user_id)
+        ids = await self._redis.smembers(keys.sessions())
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for session_id in ids:
+                pipe.hgetall(keys.session(session_id))
+            answers = await pipe.execute()
+        found = [from_hash(Session, fields) for fields in answers if fields]
+        return sorted(found, key=lambda session: (session.created_at, session.id), reverse=True)
+
+    async def viewer(self, user_id: UserId, session_id: SessionId, site_id: SiteId) -> Viewer | None:
+        """Who is behind a token, with role and bans on the site; None when the session is over. One round trip."""
+        user_keys, site_keys = self._keys.user(user_id), self._keys.site(site_id)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.hgetall(user_keys.session(session_id))
+            pipe.hgetall(user_keys.profile())
+            for key in (site_keys.owners(), site_keys.admins(), site_keys.moderators()):
+                pipe.sismember(key, user_id)
+            pipe.sismember(site_keys.blocked(), user_id)
+            pipe.sismember(site_keys.shadowbanned(), user_id)
+            session, profile, owner, admin, moderator, blocked, shadowed = await pipe.execute()
+        if not session or "id" not in profile or session["user_id"] != user_id:
+            return None
+        user = from_hash(User, profile)
+        role = Role.USER
+        for held, candidate in ((owner, Role.OWNER), (admin, Role.ADMIN), (moderator, Role.MODERATOR)):
+            if held:
+                role = candidate
+                break
+        return Viewer(
+            user=user,
+            session=from_hash(Session, session),
+            site_id=site_id,
+            role=Role.BLOCKED if blocked or user.global_banned else role,
+            is_shadowed=bool(shadowed) or user.shadow_banned,
+        )
+
+    async def _behind(self, entry: str) -> User | None:
+        user_id = await self._redis.get(entry)
+        return await self.by_id(UserId(user_id)) if user_id else None

@@ -1,0 +1,116 @@
+"""Making users, and keeping their names, addresses, numbers and provider ids unique.
+
+Each unique thing is claimed in an entry of its own before the profile is written. A claim whose user was never written
+(a crash in between) can be taken over after a while; the profile is the authority.
+"""
+
+from contextlib import AsyncExitStack
+
+from msgspec.structs import replace
+
+from threadkit.clock import Clock
+from threadkit.errors import Conflict
+from threadkit.ids import UserId, uuid_ms
+from threadkit.storage.claims import Claim, Release
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+from threadkit.storage.records import to_hash
+from threadkit.users.model import EmailTaken, PhoneTaken, User, UsernameTaken, name_key, username_with_suffix
+from threadkit.users.queries import UserQueries
+from threadkit.users.scripts import ChangeProfile
+
+UNFINISHED_MS = 10_000
+
+
+class ProviderTaken(Conflict):
+    """This account already belongs to another user."""
+
+    code = "provider_taken"
+
+
+class UserRegistry:
+    def __init__(self, *, redis: Commands, keys: Keys, clock: Clock, queries: UserQueries) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._clock = clock
+        self._queries = queries
+        self._claim = Claim(redis)
+        self._release = Release(redis)
+        self._change = ChangeProfile(redis, keys)
+
+    async def create(self, user: User, *, may_rename: bool = False) -> User:
+        """Write a new user, or raise what is taken. `may_rename` puts a suffix to a name that is."""
+        async with AsyncExitStack() as undo:
+            await self._claim_contacts(undo, user.id, user)
+            try:
+                await self._claim_name(undo, user.id, user.name)
+            except UsernameTaken:
+                if not may_rename:
+                    raise
+                user = replace(user, name=username_with_suffix(user.name, user.id))
+                await self._claim_name(undo, user.id, user.name)
+            await self._redis.hset(self._keys.user(user.id).profile(), mapping=to_hash(user))
+            undo.pop_all()
+        return user
+
+    async def change(self, before: User, after: User) -> User:
+        """Write a changed user; whatever unique thing changed is claimed first and the old one given up last."""
+        async with AsyncExitStack() as undo:
+            await self._claim_contacts(undo, before.id, after, before=before)
+            if name_key(after.name) != name_key(before.name):
+                await self._claim_name(undo, before.id, after.name)
+            old, new = to_hash(before), to_hash(after)
+            changed = {name: value for name, value in new.items() if old.get(name) != value}
+            gone = tuple(name for name in old if name not in new)
+            if (changed or gone) and not await self._change(before.id, fields=changed, remove=gone):
+                return after  # deleted meanwhile: the claims are undone
+            undo.pop_all()
+        for entry in set(self._entries(before)) - set(self._entries(after)):
+            await self._release(entry, before.id)
+        return after
+
+    async def release_all(self, user: User) -> None:
+        """Give up everything unique about a user who leaves."""
+        for entry in self._entries(user):
+            await self._release(entry, user.id)
+
+    async def is_free(self, name: str, *, for_user: UserId | None = None) -> bool:
+        holder = await self._queries.by_name(name)
+        return holder is None or holder.id == for_user
+
+    def _entries(self, user: User) -> list[str]:
+        shared = self._keys.shared
+        entries = [shared.username(name_key(user.name))]
+        if user.email:
+            entries.append(shared.email(user.email))
+        if user.phone:
+            entries.append(shared.phone(user.phone))
+        if user.provider_id:
+            entries.append(shared.provider(user.provider, user.provider_id))
+        return entries
+
+    async def _claim_contacts(
+        self, undo: AsyncExitStack, user_id: UserId, user: User, *, before: User | None = None
+    ) -> None:
+        shared = self._keys.shared
+        if user.provider_id and (before is None or before.provider_id != user.provider_id):
+            await self._take(undo, shared.provider(user.provider, user.provider_id), user_id, ProviderTaken)
+        if user.email and (before is None or before.email != user.email):
+            await self._take(undo, shared.email(user.email), user_id, EmailTaken)
+        if user.phone and (before is None or before.phone != user.phone):
+            await self._take(undo, shared.phone(user.phone), user_id, PhoneTaken)
+
+    async def _claim_name(self, undo: AsyncExitStack, user_id: UserId, name: str) -> None:
+        await self._take(undo, self._keys.shared.username(name_key(name)), user_id, UsernameTaken)
+
+    async def _take(self, undo: AsyncExitStack, entry: str, user_id: UserId, taken: type[Conflict]) -> None:
+        holder = UserId(await self._claim(entry, user_id))
+        if holder != user_id and await self._is_abandoned(holder):
+            holder = UserId(await self._claim(entry, user_id, instead_of=holder))
+        if holder != user_id:
+            raise taken
+        undo.push_async_callback(self._release, entry, user_id)
+
+    async def _is_abandoned(self, holder: UserId) -> bool:
+        made_long_ago = self._clock.now_ms() - uuid_ms(holder) > UNFINISHED_MS
+        return made_long_ago and await self._queries.by_id(holder) is None

@@ -1,0 +1,137 @@
+"""Atomic writes of users and their sessions."""
+
+from itertools import chain
+from typing import Literal
+
+import msgspec
+
+from threadkit.ids import SessionId, UserId
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+from threadkit.storage.lua import LuaScript
+from threadkit.storage.records import to_hash
+from threadkit.users.model import Session, VerificationType
+
+
+class _UserScript(LuaScript):
+    repeatable = True
+
+    def __init__(self, client: Commands, keys: Keys) -> None:
+        super().__init__(client)
+        self._keys = keys
+
+    def _fronts(self, user_id: UserId) -> list[str]:
+        """What stands before a session id in the keys of its two records."""
+        keys = self._keys.user(user_id)
+        return [keys.session(""), keys.provider_session("")]
+
+
+class SaveSession(_UserScript):
+    file = "save_session.lua"
+
+    async def __call__(self, session: Session, *, life_s: int, most: int, provider_session: bytes = b"") -> bool:
+        """False when the user is gone."""
+        keys = self._keys.user(session.user_id)
+        fields = list(chain.from_iterable(to_hash(session).items()))
+        reply = await self._run(
+            keys=[keys.profile(), keys.sessions()],
+            args=[
+                session.id,
+                life_s,
+                most,
+                *self._fronts(session.user_id),
+                msgspec.json.encode(fields).decode(),
+                provider_session.decode(),
+            ],
+        )
+        return bool(reply == "OK")
+
+
+class EndSessions(_UserScript):
+    file = "end_sessions.lua"
+
+    async def __call__(self, user_id: UserId, *, only: SessionId | str = "", keep: SessionId | str = "") -> int:
+        return int(
+            await self._run(keys=[self._keys.user(user_id).sessions()], args=[*self._fronts(user_id), only, keep])
+        )
+
+
+class TouchSession(_UserScript):
+    file = "touch_session.lua"
+
+    async def __call__(self, user_id: UserId, session_id: SessionId, *, now: str, now_ms: int, life_s: int) -> None:
+        await self._run(keys=_session_keys(self._keys, user_id, session_id), args=[now, now_ms, life_s])
+
+
+class RotateRefresh(_UserScript):
+    file = "rotate_refresh.lua"
+
+    async def __call__(
+        self,
+        user_id: UserId,
+        session_id: SessionId,
+        presented: str,
+        following: str,
+        *,
+        now_ms: int,
+        grace_ms: int,
+        life_s: int,
+    ) -> str | Literal["GONE", "REUSED"]:
+        return str(
+            await self._run(
+                keys=_session_keys(self._keys, user_id, session_id),
+                args=[session_id, presented, following, now_ms, grace_ms, life_s],
+            )
+        )
+
+
+class CheckCode(_UserScript):
+    file = "check_code.lua"
+    repeatable = False
+
+    async def __call__(
+        self, target: str, purpose: VerificationType, digest: str, *, most_wrong: int, use_up: bool
+    ) -> str:
+        return str(
+            await self._run(
+                keys=[self._keys.shared.verification(target)], args=[purpose, digest, most_wrong, int(use_up)]
+            )
+        )
+
+
+class ChangeProfile(_UserScript):
+    file = "change_profile.lua"
+
+    async def __call__(self, user_id: UserId, *, fields: dict[str, str], remove: tuple[str, ...] = ()) -> bool:
+        """False when the user is gone."""
+        changed = await self._run(
+            keys=[self._keys.user(user_id).profile()],
+            args=[
+                msgspec.json.encode(list(chain.from_iterable(fields.items()))).decode(),
+                msgspec.json.encode(remove).decode(),
+            ],
+        )
+        return bool(changed)
+
+
+class RemoveUser(_UserScript):
+    file = "remove_user.lua"
+
+    async def __call__(self, user_id: UserId) -> None:
+        keys = self._keys.user(user_id)
+        await self._run(
+            keys=[
+                keys.profile(),
+                keys.sessions(),
+                keys.password(),
+                keys.blocked(),
+                keys.blocked_by(),
+                keys.unread(),
+            ],
+            args=self._fronts(user_id),
+        )
+
+
+def _session_keys(keys: Keys, user_id: UserId, session_id: SessionId) -> list[str]:
+    user = keys.user(user_id)
+    return [user.session(session_id), user.provider_session(session_id), user.sessions()]

@@ -1,0 +1,180 @@
+"""What people can do with their own profile, with each other, and when they leave."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from threadkit.clock import Clock, iso
+from threadkit.errors import Invalid, NotFound
+from threadkit.ids import UserId, new_uuid
+from threadkit.sites.queries import SiteQueries
+from threadkit.sites.roles import RoleService
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+from threadkit.users.model import (
+    EmailTaken,
+    Me,
+    SocialLinks,
+    User,
+    UsernameTaken,
+    UserPublic,
+    check_avatar_url,
+    check_links,
+    check_username,
+    normal_email,
+)
+from threadkit.users.queries import UserQueries
+from threadkit.users.registry import UserRegistry
+from threadkit.users.scripts import RemoveUser
+
+
+class UserNotFound(NotFound):
+    """User not found"""
+
+    code = "user_not_found"
+
+
+class CannotBlockYourself(Invalid):
+    """Cannot block yourself"""
+
+    code = "cannot_block_yourself"
+
+
+class CannotCreateUser(Invalid):
+    """{why}"""
+
+    code = "cannot_create_user"
+
+
+class Departure(Struct, frozen=True):
+    """What a deleted account took along."""
+
+    comments_deleted: int
+    votes_deleted: int
+
+
+class UserService:
+    def __init__(
+        self,
+        *,
+        redis: Commands,
+        keys: Keys,
+        clock: Clock,
+        queries: UserQueries,
+        registry: UserRegistry,
+        site_queries: SiteQueries,
+        roles: RoleService,
+    ) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._clock = clock
+        self._queries = queries
+        self._registry = registry
+        self._site_queries = site_queries
+        self._roles = roles
+        self._remove = RemoveUser(redis, keys)
+
+    async def create_by_owner(self, name: str, email: str | None) -> User:
+        """A user made with the secret key: any name that is not blank, and an address that counts as proved."""
+        name = " ".join(name.split())
+        if not name or len(name) > 100 or not name.isprintable():
+            raise CannotCreateUser(why="name: must have 1 to 100 printable characters")
+        user = User(
+            id=UserId(new_uuid()),
+            name=name,
+            provider="email",
+            created_at=iso(self._clock.now_ms()),
+            email=normal_email(email) if email else None,
+            email_verified=bool(email),
+            username_set=True,
+        )
+        try:
+            return await self._registry.create(user)
+        except (UsernameTaken, EmailTaken) as error:
+            raise CannotCreateUser(why=error.message) from None
+
+    async def existing(self, user_id: UserId) -> User:
+        user = await self._queries.by_id(user_id)
+        if user is None:
+            raise UserNotFound
+        return user
+
+    async def me(self, user: User) -> Me:
+        me: Me = Me.of(user, karma=user.karma, unread_notifications=await self._queries.unread(user.id))
+        return me
+
+    async def change_profile(
+        self, user: User, *, name: str | None, avatar_url: str | None, social_links: SocialLinks | None
+    ) -> User:
+        """Absent means unchanged; an empty avatar address takes the avatar away; links replace all links."""
+        after = user
+        if name is not None and name != user.name:
+            after = replace(after, name=check_username(name), username_set=True)
+        elif name is not None:
+            after = replace(after, username_set=True)
+        if avatar_url is not None:
+            after = replace(after, avatar_url=check_avatar_url(avatar_url) if avatar_url else None)
+        if social_links is not None:
+            after = replace(after, social_links=check_links(social_links))
+        return await self._registry.change(user, after)
+
+    async def block(self, user: User, other_id: UserId) -> None:
+        if other_id == user.id:
+            raise CannotBlockYourself
+        await self.existing(other_id)
+        # The other's side first: it only serves to clean up, and may name somebody who is not blocked after a crash.
+        await self._redis.sadd(self._keys.user(other_id).blocked_by(), user.id)
+        await self._redis.sadd(self._keys.user(user.id).blocked(), other_id)
+
+    async def unblock(self, user: User, other_id: UserId) -> None:
+        await self._redis.srem(self._keys.user(user.id).blocked(), other_id)
+        await self._redis.srem(self._keys.user(other_id).blocked_by(), user.id)
+
+    async def blocked(self, user: User) -> list[UserPublic]:
+        found = await self._queries.by_ids(await self._queries.blocked_by(user.id))
+        return [UserPublic.of(blocked) for blocked in found]
+
+    async def leave(self, user: User) -> Departure:
+        """Delete an account. The profile goes last, so that a crash in between leaves a way to ask again."""
+        keys = self._keys.user(user.id)
+        for site in await self._site_queries.all():
+            await self._roles.forget(site.id, user.id)
+        for other in await self._redis.smembers(keys.blocked()):
+            await self._redis.srem(self._keys.user(other).blocked_by(), user.id)
+        for other in await self._redis.smembers(keys.blocked_by()):
+            await self._redis.srem(self._keys.user(other).blocked(), user.id)
+        await self._redis.unlink(
+            *(self._keys.shared.verification(found) for found in (user.email, user.phone, user.id) if found)
+        )
+        await self._registry.release_all(user)
+        await self._remove(user.id)
+        return Departure(comments_deleted=0, votes_deleted=0)
+
+    async def export(self, user: User) -> dict[str, Any]:
+        """Everything we hold about a person."""
+        sites = await self._site_queries.all()
+        roles = [
+            {"site_id": site.id, "role": role.label}
+            for site in sites
+            for user_id, role in await self._roles.staff(site.id)
+            if user_id == user.id
+        ]
+        sessions = [
+            {name: value for name, value in msgspec.to_builtins(session).items() if name not in _NOT_EXPORTED}
+            for session in await self._queries.sessions(user.id)
+        ]
+        return {
+            "exported_at": iso(self._clock.now_ms()),
+            "profile": user,
+            "has_password": await self._queries.password_hash(user.id) is not None,
+            "sessions": sessions,
+            "roles": roles,
+            "blocked": await self._queries.blocked_by(user.id),
+            "unread_notifications": await self._queries.unread(user.id),
+        }
+
+
+# Secrets of a session: whoever reads an export must not be able to go on with it.
+_NOT_EXPORTED = {"refresh_id", "previous_id", "rotated_ms", "ver"}

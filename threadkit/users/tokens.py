@@ -1,0 +1,60 @@
+"""Access and refresh tokens: HS256 JWTs with one fixed algorithm and a type each."""
+
+from typing import Any, Literal
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+from msgspec import Struct
+
+from threadkit.clock import Clock
+from threadkit.ids import SessionId, SiteId, UserId, is_uuid
+
+LEEWAY_S = 60
+TokenType = Literal["access", "refresh"]
+
+
+class Claims(Struct, frozen=True):
+    """What a token that we signed says."""
+
+    user_id: UserId
+    site_id: SiteId
+    session_id: SessionId
+    refresh_id: str = ""
+
+
+class Tokens:
+    def __init__(self, secret: bytes, *, clock: Clock, access_s: int, refresh_s: int) -> None:
+        self._key = OctKey.import_key(secret)
+        self._clock = clock
+        self._life_s = {"access": access_s, "refresh": refresh_s}
+
+    def issue(self, claims: Claims, kind: TokenType) -> str:
+        now = self._clock.now_ms() // 1000
+        body: dict[str, Any] = {
+            "sub": claims.user_id,
+            "site_id": claims.site_id,
+            "session_id": claims.session_id,
+            "typ": kind,
+            "iat": now,
+            "exp": now + self._life_s[kind],
+        }
+        if kind == "refresh":
+            body["jti"] = claims.refresh_id
+        return jwt.encode({"alg": "HS256"}, body, self._key, algorithms=["HS256"])
+
+    def read(self, token: str, kind: TokenType) -> Claims | None:
+        """What the token says, or None for anything that is not exactly ours, of this kind and still good."""
+        if len(token) > 2048:
+            return None
+        try:
+            body = jwt.decode(token, self._key, algorithms=["HS256"]).claims
+        except (JoseError, ValueError, TypeError):
+            return None
+        exp = body.get("exp")
+        ids = [str(body.get(name)) for name in ("sub", "site_id", "session_id")]
+        if body.get("typ") != kind or not all(map(is_uuid, ids)):
+            return None
+        if not isinstance(exp, int) or self._clock.now_ms() // 1000 > exp + LEEWAY_S:
+            return None
+        return Claims(UserId(ids[0]), SiteId(ids[1]), SessionId(ids[2]), str(body.get("jti", "")))

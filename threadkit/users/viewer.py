@@ -1,0 +1,25 @@
+"""Who is asking. No I/O here."""
+
+from msgspec import Struct
+
+from threadkit.ids import SiteId, UserId
+from threadkit.sites.roles import Role
+from threadkit.users.model import Session, User
+
+
+class Viewer(Struct, frozen=True, kw_only=True):
+    """A signed-in person on one site."""
+
+    user: User
+    session: Session
+    site_id: SiteId
+    role: Role
+    is_shadowed: bool
+
+    @property
+    def id(self) -> UserId:
+        return self.user.id
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.role is Role.BLOCKED
