@@ -15,7 +15,7 @@ from tests.make import ManualClock
 from threadkit import logs
 from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
-from threadkit.settings import Settings
+from threadkit.settings import Accounts, Settings
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
 from threadkit.storage.bundled import BundledStore
 
@@ -41,7 +41,10 @@ def bundled(short_folder: Path) -> Iterator[BundledStore]:
 
 @pytest.fixture
 def settings(short_folder: Path) -> Settings:
-    return Settings(data=str(short_folder / "store"), secret=SECRET, log_level="error", access_log=False)
+    # Cheap passwords: their cost is measured where it matters.
+    accounts = Accounts(argon2_time_cost=1, argon2_memory_kib=64, argon2_parallelism=1)
+    folder = str(short_folder / "store")
+    return Settings(data=folder, secret=SECRET, log_level="error", access_log=False, accounts=accounts)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from email.policy import SMTP
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from threadkit.sending.mail import SmtpSender
@@ -49,6 +49,7 @@ def test_a_mail_of_ours_has_no_links_and_loads_nothing() -> None:
         assert not re.search(r"https?:|//|\bhref\b|\bsrc\b|url\(|@import", body)
 
 
+@settings(deadline=None)
 @given(name=st.text(max_size=200))
 def test_any_name_of_a_site_makes_a_mail_with_only_our_headers(name: str) -> None:
     mail = code_mail("anna@example.org", code="123456", site_name=name, purpose="sign_in")
@@ -68,6 +69,7 @@ def test_any_name_of_a_site_makes_a_mail_with_only_our_headers(name: str) -> Non
     assert not sent.defects
 
 
+@settings(deadline=None)
 @given(name=st.text(max_size=200))
 def test_a_text_message_stays_short_and_on_one_line_whatever_the_site_is_called(name: str) -> None:
     text = code_sms("+15550001234", code="123456", site_name=name).text

@@ -12,20 +12,24 @@ from threadkit.errors import InvalidJson, NotJson, TooLarge
 
 # Strings are matched first, so that what they contain is not taken for structure. Of numbers, only whole ones that no
 # 64-bit counter could hold are found.
-_SUSPECTS = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d{20,}(?![\d.eE])', re.DOTALL)
+_SUSPECTS = re.compile(rb'"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])-?\d{20,}(?![\d.eE])', re.DOTALL)
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 class Request(LitestarRequest[Any, Any, Any]):
     async def body(self) -> bytes:
-        if not self.route_handler.opt.get("form") and not _says_json(self.content_type[0]):
+        is_form = self.route_handler.opt.get("form", False)
+        if not is_form and not _says_json(self.content_type[0]):
             raise NotJson
         try:
-            return await super().body()
+            body = await super().body()
         except RequestEntityTooLarge:
             raise TooLarge(limit=self.route_handler.resolve_request_max_body_size()) from None
         except ClientException as error:
             raise InvalidJson(why=error.detail) from None
+        if not body and not is_form:
+            raise InvalidJson(why="it is empty")
+        return body
 
     async def json(self) -> Any:
         return strict_json(await self.body())

@@ -3,6 +3,7 @@
 from typing import Any
 
 from litestar.connection import ASGIConnection
+from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Scope
 
@@ -107,7 +108,7 @@ async def provide_maybe_viewer(scope: Scope) -> Viewer | None:
     return viewer
 
 
-async def provide_device(scope: Scope, services: Services, addresses: ClientAddresses) -> Device:
+async def provide_device(scope: Scope, addresses: NamedDependency[ClientAddresses]) -> Device:
     agent = next((value for name, value in scope["headers"] if name == b"user-agent"), b"")
     return Device(agent.decode("latin-1"), addresses.hashed(addresses.of(scope)))
 

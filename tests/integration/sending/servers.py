@@ -55,6 +55,7 @@ class MailSink:
     recipient_answers: list[str] = field(default_factory=list)
     may_answer: asyncio.Event = field(default_factory=asyncio.Event)
     in_hand: int = 0
+    logins: int = 0
     port: int = 0
 
     async def handle_RCPT(  # noqa: N802
@@ -83,13 +84,12 @@ class MailSink:
         )
         return "250 OK"
 
-
-def _authenticate(_server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, auth_data: Any) -> AuthResult:
-    known = isinstance(auth_data, LoginPassword) and (auth_data.login, auth_data.password) == (
-        USER.encode(),
-        PASSWORD.encode(),
-    )
-    return AuthResult(success=known, handled=False, auth_data=auth_data)
+    def authenticate(
+        self, _server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, auth_data: Any
+    ) -> AuthResult:
+        self.logins += 1
+        is_known = auth_data == LoginPassword(USER.encode(), PASSWORD.encode())
+        return AuthResult(success=is_known, handled=False, auth_data=auth_data)
 
 
 @contextlib.asynccontextmanager
@@ -117,9 +117,10 @@ async def mail_server(
             enable_SMTPUTF8=True,
             tls_context=starttls,
             require_starttls=starttls is not None,
-            auth_required=login,
+            # The server warns of a login that is required in clear, so there it is only offered.
+            auth_required=login and starttls is not None,
             auth_require_tls=starttls is not None,
-            authenticator=_authenticate if login else None,
+            authenticator=sink.authenticate if login else None,
             loop=loop,
         )
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ssl
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from urllib.parse import unquote
@@ -56,7 +55,8 @@ def hostile_texts() -> list[str]:
     """The corpus as it is and decoded once and twice, as a careless front would do it."""
     lines = CORPUS.read_text(encoding="utf-8").splitlines() if CORPUS.exists() else BUILT_IN
     decoded = [unquote(line, errors="surrogateescape") for line in lines]
-    return [*lines, *decoded, *(unquote(line, errors="surrogateescape") for line in decoded), *HOSTILE]
+    twice = [unquote(line, errors="surrogateescape") for line in decoded]
+    return list(dict.fromkeys([*lines, *decoded, *twice, *HOSTILE]))
 
 
 @pytest.fixture(scope="module")
@@ -161,9 +161,18 @@ async def test_nothing_is_said_in_clear_when_the_server_does_not_offer_starttls(
         settings = MailSettings(
             host="127.0.0.1", port=sink.port, security="starttls", username=USER, password=PASSWORD, timeout_s=5
         )
-        with pytest.raises((Unsendable, Undelivered)):
-            await SmtpSender(settings, tls_context=ssl.create_default_context()).send(CODE_MAIL)
-    assert sink.received == []
+        with pytest.raises(Undelivered, match="STARTTLS extension not supported"):
+            await SmtpSender(settings).send(CODE_MAIL)
+    assert (sink.received, sink.logins) == ([], 0)
+
+
+async def test_a_login_in_clear_happens_only_when_the_settings_say_so() -> None:
+    async with mail_server(login=True) as sink:
+        settings = MailSettings(
+            host="127.0.0.1", port=sink.port, security="none", username=USER, password=PASSWORD, timeout_s=5
+        )
+        await SmtpSender(settings).send(CODE_MAIL)
+    assert [received.user for received in sink.received] == [USER]
 
 
 async def test_a_wrong_password_is_not_worth_another_try(certificate: Identity) -> None:

@@ -8,6 +8,9 @@
 --
 -- Returns how many were ended.
 
+-- An id alone is no right: it must be one of this user's.
+if ARGV[3] ~= '' and redis.call('SISMEMBER', KEYS[1], ARGV[3]) == 0 then return 0 end
+
 local ids = ARGV[3] ~= '' and { ARGV[3] } or redis.call('SMEMBERS', KEYS[1])
 local ended = 0
 for _, id in ipairs(ids) do

@@ -1,0 +1,74 @@
+"""The one-time link: it makes one owner, and dies."""
+
+import asyncio
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from threadkit.app import Application
+
+FORM = {"name": "olga", "email": "olga@example.org", "password": "correct horse battery"}
+
+
+@pytest.fixture
+async def token(app: Application) -> str:
+    await app.services.setup.first_site()
+    return parse_qs(urlsplit(await app.services.setup.owner_link()).query)["token"][0]
+
+
+async def test_the_link_shows_a_form_and_the_form_makes_the_owner(
+    app: Application, http: httpx.AsyncClient, token: str
+) -> None:
+    form = await http.get("/setup", params={"token": token})
+    assert form.status_code == 200
+    assert "<form" in form.text
+    assert "form-action 'self'" in form.headers["content-security-policy"]
+    done = await http.post("/setup", data=FORM | {"token": token})
+    assert done.status_code == 200, done.text
+    assert "Welcome, olga" in done.text
+    assert "tk_pub_" in done.text
+    site, _ = await app.services.setup.first_site()
+    assert await app.services.setup.has_owner(site)
+    login = await http.post(
+        "/v1/auth/login",
+        json={"email": FORM["email"], "password": FORM["password"]},
+        headers={"projectid": site.api_key_public},
+    )
+    assert login.status_code == 200
+
+
+async def test_the_link_dies_with_its_use(http: httpx.AsyncClient, token: str) -> None:
+    await http.post("/setup", data=FORM | {"token": token})
+    assert (await http.get("/setup", params={"token": token})).status_code == 404
+    again = await http.post("/setup", data=FORM | {"token": token, "name": "eve", "email": "eve@example.org"})
+    assert again.status_code == 404
+    assert "threadkit owner-link" in again.text
+
+
+async def test_fifty_at_once_make_one_owner(
+    app: Application, http: httpx.AsyncClient, token: str, redis: Redis
+) -> None:
+    tries = [
+        http.post("/setup", data=FORM | {"token": token, "name": f"olga{n}", "email": f"olga{n}@example.org"})
+        for n in range(50)
+    ]
+    statuses = [answer.status_code for answer in await asyncio.gather(*tries)]
+    assert statuses.count(200) == 1
+    site, _ = await app.services.setup.first_site()
+    assert await redis.scard(f"site:{site.id}:owners") == 1
+
+
+async def test_a_mistake_keeps_the_link_and_what_was_typed(http: httpx.AsyncClient, token: str) -> None:
+    weak = await http.post("/setup", data=FORM | {"token": token, "password": "password", "name": "o<b>"})
+    assert weak.status_code == 400
+    assert 'value="olga@example.org"' in weak.text
+    assert "o&lt;b&gt;" in weak.text
+    assert (await http.post("/setup", data=FORM | {"token": token})).status_code == 200
+
+
+async def test_a_fresh_link_replaces_the_one_before(app: Application, http: httpx.AsyncClient, token: str) -> None:
+    await app.services.setup.owner_link()
+    assert (await http.get("/setup", params={"token": token})).status_code == 404
+    assert (await http.get("/setup")).status_code == 404

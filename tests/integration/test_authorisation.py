@@ -1,0 +1,148 @@
+"""Who may do what: one table for every route. A route that is not in it fails the test."""
+
+from dataclasses import dataclass
+
+import httpx
+import pytest
+
+from tests.people import Person, create, guest
+from threadkit.app import Application
+from threadkit.sites.model import NewSite
+from threadkit.sites.roles import Role
+
+SOMEBODY = "01a1e1d5-9217-7000-be42-7b27b41a2a52"
+
+# open: no key is asked for · key: any key of the site · user: a signed-in user of the site · secret: the secret key
+ROUTES = {
+    ("GET", "/health"): "open",
+    ("GET", "/readyz"): "open",
+    ("GET", "/version"): "open",
+    ("GET", "/metrics"): "open",
+    ("GET", "/openapi.json"): "open",
+    ("GET", "/docs"): "open",
+    ("GET", "/docs/openapi.json"): "open",
+    ("GET", "/docs/style.css"): "open",
+    ("GET", "/docs/{path}"): "open",
+    ("GET", "/setup"): "open",
+    ("POST", "/setup"): "open",
+    ("GET", "/avatar/{name}"): "open",
+    ("GET", "/auth/{provider}"): "open",
+    ("GET", "/auth/{provider}/callback"): "open",
+    ("GET", "/api/discord/me"): "open",
+    ("POST", "/api/auth/logout"): "open",
+    ("POST", "/v1/v1/users/check-username"): "open",
+    ("GET", "/v1/site"): "key",
+    ("GET", "/v1/auth/methods"): "key",
+    ("POST", "/v1/auth/send-otp"): "key",
+    ("POST", "/v1/auth/verify-otp"): "key",
+    ("POST", "/v1/auth/anonymous"): "key",
+    ("POST", "/v1/auth/sso"): "key",
+    ("POST", "/v1/auth/refresh"): "key",
+    ("POST", "/v1/auth/register"): "key",
+    ("POST", "/v1/auth/login"): "key",
+    ("POST", "/v1/auth/verify"): "key",
+    ("POST", "/v1/auth/forgot"): "key",
+    ("POST", "/v1/auth/reset"): "key",
+    ("POST", "/v1/users/check-username"): "key",
+    ("GET", "/v1/users/{user_id}"): "key",
+    ("POST", "/v1/auth/logout"): "user",
+    ("GET", "/v1/users/me"): "user",
+    ("PUT", "/v1/users/me"): "user",
+    ("DELETE", "/v1/users/me"): "user",
+    ("PUT", "/v1/users/me/password"): "user",
+    ("GET", "/v1/users/me/export"): "user",
+    ("GET", "/v1/users/me/blocked"): "user",
+    ("GET", "/v1/users/me/sessions"): "user",
+    ("DELETE", "/v1/users/me/sessions"): "user",
+    ("DELETE", "/v1/users/me/sessions/{session_id}"): "user",
+    ("POST", "/v1/users/{user_id}/block"): "user",
+    ("DELETE", "/v1/users/{user_id}/block"): "user",
+    ("POST", "/v1/users/{user_id}/unblock"): "user",
+    ("POST", "/v1/admin/create-user"): "secret",
+    ("GET", "/v1/admin/sites/{site_id}"): "secret",
+}
+
+# What each kind of caller gets on each kind of route: a refusal, or None where the route itself decides.
+REFUSALS: dict[str, dict[str, int | None]] = {
+    "nobody": {"open": None, "key": 401, "user": 401, "secret": 401},
+    "anonymous": {"open": None, "key": None, "user": 401, "secret": 403},
+    "guest": {"open": None, "key": None, "user": None, "secret": 403},
+    "user": {"open": None, "key": None, "user": None, "secret": 403},
+    "other site's user": {"open": None, "key": None, "user": 401, "secret": 403},
+    "moderator": {"open": None, "key": None, "user": None, "secret": 403},
+    "admin": {"open": None, "key": None, "user": None, "secret": 403},
+    "secret key": {"open": None, "key": None, "user": 401, "secret": None},
+    "foreign page": {"open": None, "key": 403, "user": 403, "secret": 403},
+}
+
+
+@dataclass
+class Callers:
+    headers: dict[str, dict[str, str]]
+
+
+@pytest.fixture
+async def callers(app: Application, http: httpx.AsyncClient, new_site: NewSite) -> Callers:
+    site = new_site.site
+    other = await app.services.sites.create("Other", "other.example")
+    key = {"projectid": site.api_key_public}
+
+    def signed_in(person: Person) -> dict[str, str]:
+        return key | {"authorization": f"Bearer {person.token}"}
+
+    moderator, admin = await create(http, new_site, "mod"), await create(http, new_site, "adm")
+    await app.services.roles.grant(site.id, moderator.id, Role.MODERATOR)  # type: ignore[arg-type]
+    await app.services.roles.grant(site.id, admin.id, Role.ADMIN)  # type: ignore[arg-type]
+    user = await create(http, new_site, "user")
+    return Callers(
+        {
+            "nobody": {},
+            "anonymous": key,
+            "guest": signed_in(await guest(http, new_site)),
+            "user": signed_in(user),
+            "other site's user": signed_in(await create(http, other, "stranger")),
+            "moderator": signed_in(moderator),
+            "admin": signed_in(admin),
+            "secret key": {"projectid": new_site.secret_key},
+            "foreign page": signed_in(user) | {"origin": "https://evil.example"},
+        }
+    )
+
+
+def routes_of(app: Application) -> set[tuple[str, str]]:
+    return {
+        (method, route.path_format)
+        for route in app.litestar.routes
+        for method in getattr(route, "methods", ())
+        if method not in ("OPTIONS", "HEAD")
+    }
+
+
+async def test_the_table_has_every_route(app: Application) -> None:
+    assert routes_of(app) == set(ROUTES)
+
+
+@pytest.mark.parametrize("caller", REFUSALS)
+async def test_everybody_gets_in_where_they_may_and_nowhere_else(
+    app: Application, http: httpx.AsyncClient, callers: Callers, caller: str
+) -> None:
+    leaving = {("DELETE", "/v1/users/me"), ("DELETE", "/v1/users/me/sessions"), ("POST", "/v1/auth/logout")}
+    leaving |= {("POST", "/api/auth/logout")}
+    wrong = []
+    for method, template in sorted(ROUTES, key=lambda route: route in leaving):
+        kind = ROUTES[method, template]
+        path = template.replace("{path}", "x").replace("{name}", "x.svg").replace("{provider}", "google")
+        for parameter in ("{user_id}", "{session_id}", "{site_id}"):
+            path = path.replace(parameter, SOMEBODY)
+        headers = callers.headers[caller]
+        if (method, template) in leaving and caller in ("guest", "user", "moderator", "admin"):
+            continue  # what these do is tested where it belongs; here they would end the caller
+        answer = await http.request(method, path, json={} if method in ("POST", "PUT") else None, headers=headers)
+        refusal = REFUSALS[caller][kind]
+        if answer.status_code >= 500 or (refusal is not None and answer.status_code != refusal):
+            wrong.append(f"{caller}: {method} {path} answered {answer.status_code}, expected {refusal}")
+        if refusal is None and kind != "open" and answer.status_code in (401, 403):
+            code = answer.json()["code"]
+            if code not in ("method_off", "site_mismatch", "invalid_refresh_token"):
+                wrong.append(f"{caller}: {method} {path} was refused: {code}")
+    assert wrong == []
