@@ -8,6 +8,7 @@ from litestar.di import Provide
 from litestar.types import Receive, Scope, Send
 
 from threadkit.clock import Clock
+from threadkit.comments import routes as comments
 from threadkit.docs import routes as docs
 from threadkit.health import routes as health
 from threadkit.health.service import HealthService
@@ -28,15 +29,23 @@ from threadkit.storage.stamp import stamp_store
 from threadkit.users import auth_routes as auth
 from threadkit.users import routes as users
 from threadkit.users.access import provide_device, provide_maybe_viewer, provide_viewer
+from threadkit.users.oauth import routes as oauth
+from threadkit.users.oauth.model import ProviderEndpoints
 
 
 class Application:
     """The whole server as one ASGI application: manners outside, Litestar within."""
 
     def __init__(
-        self, settings: Settings, address: StoreAddress, keyring: Keyring, *, clock: Clock | None = None
+        self,
+        settings: Settings,
+        address: StoreAddress,
+        keyring: Keyring,
+        *,
+        clock: Clock | None = None,
+        endpoints: ProviderEndpoints | None = None,
     ) -> None:
-        self.services = build(settings, keyring, Store(address, settings.store), clock=clock)
+        self.services = build(settings, keyring, Store(address, settings.store), clock=clock, endpoints=endpoints)
         self.metrics = Metrics()
         self.addresses = ClientAddresses(settings.trusted_proxies, keyring.derive("client-address"))
         self.health = HealthService(
@@ -73,7 +82,7 @@ class Application:
         )
         api = Router(
             "/v1",
-            route_handlers=[sites.router, auth.router, users.router, users.create_user],
+            route_handlers=[sites.router, auth.router, users.router, comments.router, users.create_user],
             guards=[opens_site],
             dependencies={
                 "site": Provide(provide_site),
@@ -83,7 +92,15 @@ class Application:
             },
         )
         litestar = Litestar(
-            route_handlers=[api, users.check_name_alias, users.avatar, health.router, docs.router, setup.router],
+            route_handlers=[
+                api,
+                users.check_name_alias,
+                users.avatar,
+                health.router,
+                docs.router,
+                setup.router,
+                oauth.router,
+            ],
             request_class=Request,
             exception_handlers=ProblemHandlers(settings).table(),
             dependencies={
@@ -102,6 +119,11 @@ class Application:
 
 
 def create_app(
-    settings: Settings, address: StoreAddress, keyring: Keyring, *, clock: Clock | None = None
+    settings: Settings,
+    address: StoreAddress,
+    keyring: Keyring,
+    *,
+    clock: Clock | None = None,
+    endpoints: ProviderEndpoints | None = None,
 ) -> Application:
-    return Application(settings, address, keyring, clock=clock)
+    return Application(settings, address, keyring, clock=clock, endpoints=endpoints)

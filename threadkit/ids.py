@@ -18,10 +18,10 @@ SessionId = NewType("SessionId", str)
 
 PUBLIC_KEY_PREFIX = "tk_pub_"
 SECRET_KEY_PREFIX = "tk_sec_"  # noqa: S105 - a prefix, not a secret
-API_KEY_PATTERN = re.compile(r"^tk_(pub|sec)_[0-9A-Za-z_-]{8,64}$")
+API_KEY_PATTERN = re.compile(r"tk_(pub|sec)_[0-9A-Za-z_-]{8,64}\Z")
 
 _ALPHABET = string.digits + string.ascii_lowercase
-_UUID = re.compile(r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 class _Ticks:
@@ -55,7 +55,7 @@ def uuid_ms(value: str) -> int:
 
 
 def is_uuid(value: str) -> bool:
-    return _UUID.match(value) is not None
+    return _UUID.fullmatch(value) is not None
 
 
 def random_text(length: int) -> str:

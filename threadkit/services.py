@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from threadkit.clock import Clock, SystemClock
+from threadkit.comments.leaving import Leaving
+from threadkit.comments.queries import CommentQueries
+from threadkit.comments.service import CommentService
+from threadkit.http.outbound import Outbound
 from threadkit.keyring import Keyring
+from threadkit.outbox.worker import OutboxWorker
 from threadkit.ratelimit.windows import Windows
 from threadkit.sending.service import PostOffice, build_office
 from threadkit.settings import Settings
@@ -18,6 +22,12 @@ from threadkit.storage.keys import Keys
 from threadkit.storage.listener import Listener
 from threadkit.users.codes import CodeService
 from threadkit.users.courier import Courier
+from threadkit.users.oauth.model import ProviderEndpoints
+from threadkit.users.oauth.pending import PendingSignIns
+from threadkit.users.oauth.provider import Provider
+from threadkit.users.oauth.provider_sessions import ProviderSessions
+from threadkit.users.oauth.providers import build_outbound, build_providers
+from threadkit.users.oauth.service import OAuthService
 from threadkit.users.passwords import Passwords
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
@@ -25,6 +35,7 @@ from threadkit.users.service import UserService
 from threadkit.users.sessions import SessionService
 from threadkit.users.sign_in import SignIn
 from threadkit.users.tokens import Tokens
+from threadkit.votes.service import VoteService
 
 
 @dataclass(frozen=True)
@@ -46,21 +57,37 @@ class Services:
     sessions: SessionService
     sign_in: SignIn
     setup: SetupService
-    providers: Mapping[str, Any]
+    comment_queries: CommentQueries
+    comments: CommentService
+    votes: VoteService
+    outbox: OutboxWorker
+    outbound: Outbound
+    providers: Mapping[str, Provider]
+    oauth: OAuthService
 
     async def start(self) -> None:
         """What runs beside the requests."""
         await self.listener.start()
         await self.office.start()
+        await self.outbox.start()
 
     async def stop(self) -> None:
+        await self.outbox.stop()
         await self.office.stop()
         await self.listener.stop()
+        await self.outbound.close()
         self.passwords.close()
         await self.store.close()
 
 
-def build(settings: Settings, keyring: Keyring, store: Store, *, clock: Clock | None = None) -> Services:
+def build(
+    settings: Settings,
+    keyring: Keyring,
+    store: Store,
+    *,
+    clock: Clock | None = None,
+    endpoints: ProviderEndpoints | None = None,
+) -> Services:
     clock = clock or SystemClock()
     keys = Keys(settings.key_prefix, tagged=store.address.topology == "cluster")
     redis, accounts = store.redis, settings.accounts
@@ -105,6 +132,19 @@ def build(settings: Settings, keyring: Keyring, store: Store, *, clock: Clock | 
         passwords=passwords,
         windows=windows,
     )
+    endpoints = endpoints or ProviderEndpoints()
+    outbound = build_outbound(settings, endpoints)
+    providers = build_providers(settings, endpoints, outbound, clock)
+    oauth = OAuthService(
+        settings=settings,
+        providers=providers,
+        pending=PendingSignIns(redis=redis, keys=keys),
+        provider_sessions=ProviderSessions(redis=redis, keys=keys, clock=clock, keyring=keyring),
+        sites=site_queries,
+        sign_in=sign_in,
+        windows=windows,
+    )
+    comment_queries = CommentQueries(redis=redis, keys=keys)
     users = UserService(
         redis=redis,
         keys=keys,
@@ -113,6 +153,22 @@ def build(settings: Settings, keyring: Keyring, store: Store, *, clock: Clock | 
         registry=user_registry,
         site_queries=site_queries,
         roles=roles,
+        traces=Leaving(
+            redis=redis,
+            keys=keys,
+            clock=clock,
+            queries=comment_queries,
+            site_queries=site_queries,
+            on_deletion=accounts.on_deletion,
+        ),
+    )
+    comments = CommentService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        settings=settings,
+        queries=comment_queries,
+        user_queries=user_queries,
     )
     setup = SetupService(
         redis=redis,
@@ -143,5 +199,11 @@ def build(settings: Settings, keyring: Keyring, store: Store, *, clock: Clock | 
         sessions=sessions,
         sign_in=sign_in,
         setup=setup,
-        providers={},
+        comment_queries=comment_queries,
+        comments=comments,
+        votes=VoteService(redis=redis, keys=keys, comment_queries=comment_queries),
+        outbox=OutboxWorker(redis=redis, keys=keys, site_queries=site_queries),
+        outbound=outbound,
+        providers=providers,
+        oauth=oauth,
     )

@@ -120,6 +120,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     trusted_proxies: list[str] = msgspec.field(default_factory=lambda: ["127.0.0.1", "::1"])
     allow_localhost_origin: bool = True
+    max_comment_length: Annotated[int, Meta(ge=1, le=100_000)] = 10_000
+    tree_limit: Annotated[int, Meta(ge=1, le=100_000)] = 5_000
     body_limit: Annotated[int, Meta(ge=1024, le=16_777_216)] = 65_536
     errors: Literal["problem", "text"] = "problem"
 
@@ -165,6 +167,7 @@ OLDER_NAMES = {
     "OAUTH_GITHUB_CLIENT_SECRET": "github.client_secret",
     "ALLOW_LOCALHOST_ORIGIN": "allow_localhost_origin",
     "TRUSTED_PROXIES": "trusted_proxies",
+    "MAX_COMMENT_LENGTH": "max_comment_length",
     "PROJECT_ID_PUBLIC": "site.public_key",
     "API_KEY_PUBLIC": "site.public_key",
     "THREADKIT_SECRET_KEY": "site.secret_key",
@@ -194,7 +197,6 @@ WITHOUT_EFFECT = {
     "OAUTH_GITHUB_REDIRECT_URL": "it is public_url followed by /auth/github/callback",
     **dict.fromkeys(
         (
-            "MAX_COMMENT_LENGTH",
             "RATE_LIMIT_ENABLED",
             "RATE_LIMIT_IP_WRITES",
             "RATE_LIMIT_IP_READS",

@@ -12,7 +12,8 @@ from threadkit.sites.roles import Role
 
 SOMEBODY = "01a1e1d5-9217-7000-be42-7b27b41a2a52"
 
-# open: no key is asked for · key: any key of the site · user: a signed-in user of the site · secret: the secret key
+# open: no key is asked for · key: any key of the site · user: a signed-in user of the site · moderator: or more ·
+# secret: the secret key
 ROUTES = {
     ("GET", "/health"): "open",
     ("GET", "/readyz"): "open",
@@ -58,21 +59,33 @@ ROUTES = {
     ("POST", "/v1/users/{user_id}/block"): "user",
     ("DELETE", "/v1/users/{user_id}/block"): "user",
     ("POST", "/v1/users/{user_id}/unblock"): "user",
+    ("GET", "/v1/comments"): "key",
+    ("POST", "/v1/comments"): "key",
+    ("POST", "/v1/comments/preview"): "key",
+    ("GET", "/v1/counts"): "key",
+    ("GET", "/v1/users/{user_id}/comments"): "key",
+    ("GET", "/v1/users/me/comments"): "user",
+    ("GET", "/v1/pages/my_votes"): "user",
+    ("PUT", "/v1/comments/{comment_id}"): "user",
+    ("PATCH", "/v1/comments/{comment_id}"): "user",
+    ("DELETE", "/v1/comments/{comment_id}"): "user",
+    ("POST", "/v1/comments/{comment_id}/vote"): "user",
+    ("POST", "/v1/comments/{comment_id}/pin"): "moderator",
     ("POST", "/v1/admin/create-user"): "secret",
     ("GET", "/v1/admin/sites/{site_id}"): "secret",
 }
 
 # What each kind of caller gets on each kind of route: a refusal, or None where the route itself decides.
 REFUSALS: dict[str, dict[str, int | None]] = {
-    "nobody": {"open": None, "key": 401, "user": 401, "secret": 401},
-    "anonymous": {"open": None, "key": None, "user": 401, "secret": 403},
-    "guest": {"open": None, "key": None, "user": None, "secret": 403},
-    "user": {"open": None, "key": None, "user": None, "secret": 403},
-    "other site's user": {"open": None, "key": None, "user": 401, "secret": 403},
-    "moderator": {"open": None, "key": None, "user": None, "secret": 403},
-    "admin": {"open": None, "key": None, "user": None, "secret": 403},
-    "secret key": {"open": None, "key": None, "user": 401, "secret": None},
-    "foreign page": {"open": None, "key": 403, "user": 403, "secret": 403},
+    "nobody": {"open": None, "key": 401, "user": 401, "moderator": 401, "secret": 401},
+    "anonymous": {"open": None, "key": None, "user": 401, "moderator": 401, "secret": 403},
+    "guest": {"open": None, "key": None, "user": None, "moderator": 403, "secret": 403},
+    "user": {"open": None, "key": None, "user": None, "moderator": 403, "secret": 403},
+    "other site's user": {"open": None, "key": None, "user": 401, "moderator": 401, "secret": 403},
+    "moderator": {"open": None, "key": None, "user": None, "moderator": None, "secret": 403},
+    "admin": {"open": None, "key": None, "user": None, "moderator": None, "secret": 403},
+    "secret key": {"open": None, "key": None, "user": 401, "moderator": 401, "secret": None},
+    "foreign page": {"open": None, "key": 403, "user": 403, "moderator": 403, "secret": 403},
 }
 
 
@@ -132,12 +145,14 @@ async def test_everybody_gets_in_where_they_may_and_nowhere_else(
     for method, template in sorted(ROUTES, key=lambda route: route in leaving):
         kind = ROUTES[method, template]
         path = template.replace("{path}", "x").replace("{name}", "x.svg").replace("{provider}", "google")
-        for parameter in ("{user_id}", "{session_id}", "{site_id}"):
+        for parameter in ("{user_id}", "{session_id}", "{site_id}", "{comment_id}"):
             path = path.replace(parameter, SOMEBODY)
         headers = callers.headers[caller]
         if (method, template) in leaving and caller in ("guest", "user", "moderator", "admin"):
             continue  # what these do is tested where it belongs; here they would end the caller
-        answer = await http.request(method, path, json={} if method in ("POST", "PUT") else None, headers=headers)
+        answer = await http.request(
+            method, path, json={} if method in ("POST", "PUT", "PATCH") else None, headers=headers
+        )
         refusal = REFUSALS[caller][kind]
         if answer.status_code >= 500 or (refusal is not None and answer.status_code != refusal):
             wrong.append(f"{caller}: {method} {path} answered {answer.status_code}, expected {refusal}")

@@ -49,7 +49,7 @@ def test_the_sample_has_the_scores_of_the_contract(column: int, decay_s: int) ->
     for row in SAMPLE:
         _, up, down, age_s, documented = row[:5]
         assert scoring.hot_documented(up, down, NOW_S - age_s) == pytest.approx(documented, abs=1e-7)
-        figure = row[column]
+        figure = float(row[column])
         digit = 0.051 if abs(figure) > 100 else 0.0051
         assert scoring.hot_decay(up, down, NOW_S - age_s, decay_s) - new == pytest.approx(figure, abs=digit)
 

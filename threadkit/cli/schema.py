@@ -1,15 +1,18 @@
 """`threadkit keys`: the schema of the store."""
 
+from typing import Any
+
 import click
 
-from threadkit.cli.common import json_option, print_json, print_table
+from threadkit.cli.common import json_option, print_json, print_table, store_options
 from threadkit.storage.keys import SCHEMA, schema_markdown
 
 
 @click.command()
 @click.option("--markdown", is_flag=True, help="Print the page that is kept in storage/KEYS.md.")
 @json_option
-def keys(markdown: bool, as_json: bool) -> None:
+@store_options
+def keys(markdown: bool, as_json: bool, **_where: Any) -> None:
     """Print every key that ThreadKit writes: pattern, type, lifetime, meaning."""
     if markdown:
         click.echo(schema_markdown(), nl=False)

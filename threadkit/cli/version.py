@@ -1,21 +1,24 @@
 """`threadkit version`."""
 
 import platform
+from pathlib import Path
+from typing import Any
 
 import click
 
 from threadkit import __version__
-from threadkit.cli.common import json_option, out, print_json
+from threadkit.cli.common import json_option, out, print_json, settings_of, store_options
 from threadkit.errors import CannotStart
 from threadkit.storage.bundled import find_program
 
 
 @click.command()
 @json_option
-def version(as_json: bool) -> None:
+@store_options
+def version(as_json: bool, config: Path | None, **flags: Any) -> None:
     """Print the versions of ThreadKit, Python and the store that would be started."""
     try:
-        program = find_program()
+        program = find_program(settings_of({**flags, "config": config}).settings.redis_server)
         store = f"{program.kind} {program.version}"
     except CannotStart:
         store = "none found"

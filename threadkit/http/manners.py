@@ -130,7 +130,7 @@ class _Exchange:
         headers.append((b"x-request-id", self.request_id.encode()))
         if self._is_https():
             headers.append(_HSTS)
-        if b"access-control-allow-origin" not in present and self.scope["path"].startswith("/v1"):
+        if b"access-control-allow-origin" not in present and self.scope["path"].startswith(("/v1", "/api/")):
             headers += self._cors()
         return headers
 

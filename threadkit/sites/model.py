@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from threadkit.ids import SiteId, digest
+from threadkit.scoring import HotFormula
 
 PerMinute = Annotated[int, Meta(ge=1, le=100_000)]
 
@@ -80,6 +81,10 @@ class SiteSettings(Struct, frozen=True, kw_only=True):
     turnstile: TurnstileSettings = TurnstileSettings()
     allowed_origins: Annotated[list[Annotated[str, Meta(min_length=1, max_length=260)]], Meta(max_length=100)] = []
     posting_disabled: bool = False
+    voting: Literal["on", "up", "off"] = "on"
+    edit_window_minutes: Annotated[int, Meta(ge=0, le=525_600)] = 15
+    drop_tracking_parameters: bool = False
+    hot: HotFormula = HotFormula()
     errors: Literal["problem", "text"] | None = None
 
 

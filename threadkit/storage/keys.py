@@ -124,6 +124,87 @@ class SiteKeys(_Group):
     def shadowbanned(self) -> str:
         return f"site:{self._id}:shadowbanned"
 
+    @key(Kind.HASH, "a page: url, title, version, number of shown comments, lock", writers="comments moderation")
+    def page(self, page_id: str) -> str:
+        return f"page:{page_id}"
+
+    @key(Kind.ZSET, "a page's shown comments", writers="comments moderation", score="created ms")
+    def page_new(self, page_id: str) -> str:
+        return f"page:{page_id}:comments:new"
+
+    @key(Kind.ZSET, "a page's shown comments", writers="comments votes moderation", score="upvotes - downvotes")
+    def page_top(self, page_id: str) -> str:
+        return f"page:{page_id}:comments:top"
+
+    @key(Kind.ZSET, "a page's shown comments", writers="comments votes moderation", score="scoring.hot")
+    def page_hot(self, page_id: str) -> str:
+        return f"page:{page_id}:comments:hot"
+
+    @key(Kind.ZSET, "a page's shown root comments, one index a sort", writers="comments votes", score="as the sort")
+    def roots(self, page_id: str, sort: str) -> str:
+        return f"page:{page_id}:roots:{sort}"
+
+    @key(Kind.ZSET, "a page's pinned comments", writers="comments", score="pinned ms")
+    def pinned(self, page_id: str) -> str:
+        return f"page:{page_id}:pinned"
+
+    @key(
+        Kind.ZSET,
+        "a user's comments on a page that only they see: held or shadowed",
+        writers="comments moderation",
+        score="created ms",
+    )
+    def unlisted(self, page_id: str, user_id: str) -> str:
+        return f"page:{page_id}:unlisted:{user_id}"
+
+    @key(Kind.HASH, "a comment", writers="comments votes moderation")
+    def comment(self, comment_id: str) -> str:
+        return f"comment:{comment_id}"
+
+    @key(Kind.ZSET, "a comment's shown replies", writers="comments moderation", score="created ms")
+    def replies(self, comment_id: str) -> str:
+        return f"comment:{comment_id}:replies"
+
+    @key(Kind.ZSET, "a comment's shown replies, one index a sort", writers="comments votes", score="as the sort")
+    def replies_by(self, comment_id: str, sort: str) -> str:
+        return f"comment:{comment_id}:replies:{sort}"
+
+    @key(Kind.STRING, "how a user voted on a comment: up or down", writers="votes")
+    def vote(self, user_id: str, comment_id: str) -> str:
+        return f"vote:{user_id}:{comment_id}"
+
+    @key(Kind.HASH, "a user's votes on one page, by comment", writers="votes")
+    def page_votes(self, user_id: str, page_id: str) -> str:
+        return f"votes:{user_id}:{page_id}"
+
+    @key(Kind.SET, "pages on which a user voted", writers="votes")
+    def voted_pages(self, user_id: str) -> str:
+        return f"votes:{user_id}:pages"
+
+    @key(Kind.ZSET, "all comments of the site", writers="comments", score="created ms")
+    def comments(self) -> str:
+        return f"site:{self._id}:comments"
+
+    @key(Kind.ZSET, "a user's comments on this site", writers="comments", score="created ms")
+    def comments_of(self, user_id: str) -> str:
+        return f"user:{user_id}:{self._id}:comments"
+
+    @key(Kind.ZSET, "comments that wait for a moderator", writers="comments moderation", score="created ms")
+    def modqueue(self) -> str:
+        return f"site:{self._id}:modqueue"
+
+    @key(Kind.STRING, "what a request with an Idempotency-Key made", writers="comments", ttl_s=86_400)
+    def repeated(self, request: str) -> str:
+        return f"idempotency:{request}"
+
+    @key(Kind.STREAM, "what happened on the site and has effects elsewhere", writers="comments votes")
+    def outbox(self) -> str:
+        return f"site:{self._id}:outbox"
+
+    @key(Kind.STRING, "the worker that takes the outbox forward", writers="outbox", ttl_s=15)
+    def outbox_lease(self) -> str:
+        return f"lock:outbox:{self._id}"
+
 
 class UserKeys(_Group):
     """What belongs to one user."""
@@ -169,6 +250,10 @@ class UserKeys(_Group):
     @key(Kind.SET, "users who do not want to read this one", writers="users")
     def blocked_by(self) -> str:
         return f"user:{self._id}:blocked_by"
+
+    @key(Kind.HASH, "the newest outbox entry of each site that has had its effect on this user", writers="outbox")
+    def applied(self) -> str:
+        return f"user:{self._id}:applied"
 
     @key(Kind.STRING, "how many notifications are unread", writers="notifications")
     def unread(self) -> str:

@@ -6,7 +6,8 @@ HTML → bleach → nh3. The work for any input is bounded; what would cost more
 
 from threadkit.text.budget import TooComplex
 from threadkit.text.hygiene import clean_source
-from threadkit.text.rendering import MAX_LINKS, RENDER_VERSION, Rendered, find_mentions, render, warm_up
+from threadkit.text.parser import MAX_LINKS
+from threadkit.text.rendering import RENDER_VERSION, Rendered, find_mentions, render, warm_up
 from threadkit.text.sanitiser import sanitize
 
 __all__ = [

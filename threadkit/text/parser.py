@@ -2,6 +2,7 @@
 
 import re
 from types import SimpleNamespace
+from typing import Any
 
 import mdurl
 from markdown_it import MarkdownIt
@@ -14,23 +15,31 @@ from markdown_it.token import Token
 
 from threadkit.text import budget as price
 from threadkit.text.budget import Budget, TooComplex
+from threadkit.text.sanitiser import MAX_HOST
 
 MAX_NESTING = 20
+MAX_LINKS = 50
 MAX_BARE_URL = 2048
 
 # Only characters at which one of our rules can begin; the library's own list stops at many more.
 _TERMINATORS = re.compile(r"[\n!&*:<@\[\\\]_`~]")
 _SCHEME = re.compile(r"(?:^|[^a-z0-9.+-])(https?|mailto)$", re.IGNORECASE)
+_SCHEME_ENDS = frozenset("oOpPsS")
 _NAME_RUN = re.compile(r"[A-Za-z0-9_-]+")
 _NAME = re.compile(r"(?=.{1,24}$)[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
+# How far the library reads before it gives up on a destination: up to a space or the 33rd open bracket.
+_TRIED = re.compile(r"(?:[^ \n(]*\(){0,33}[^ \n(]*")
 _NOT_BEFORE_MENTION = frozenset(".+-@/=%#&")
 
 
 class _Blocks(ParserBlock):
+    budget = Budget(0)
+
     def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:  # noqa: N803
         # The library would drop the text of deeper levels without a word.
         if state.level >= MAX_NESTING:
             raise TooComplex("nested too deeply")
+        self.budget.spend(price.CONTAINER)
         super().tokenize(state, startLine, endLine)
 
 
@@ -39,8 +48,9 @@ class Parser(MarkdownIt):
 
     def __init__(self) -> None:
         self._budget = Budget()
+        self._bare_urls = 0
         super().__init__()
-        self.block = _Blocks()
+        self.block = self._blocks = _Blocks()
         self.configure(
             "commonmark",
             options_update={"html": False, "linkify": True, "breaks": True, "maxNesting": MAX_NESTING},
@@ -57,7 +67,7 @@ class Parser(MarkdownIt):
         self.inline.ruler.at("text", self._text)
         self.inline.ruler.at("linkify", self._bare_url)
         self.inline.ruler.after("linkify", "mention", self._mention)
-        self.inline.ruler2.before("balance_pairs", "budget", self._pay_pairs)
+        self.inline.ruler2.before("balance_pairs", "budget", self._pay_tokens)
         self.helpers = SimpleNamespace(  # type: ignore[assignment]
             parseLinkLabel=self._label_end,
             parseLinkDestination=self._destination,
@@ -65,7 +75,8 @@ class Parser(MarkdownIt):
         )
 
     def read(self, source: str, budget: Budget) -> list[Token]:
-        self._budget = budget
+        self._budget = self._blocks.budget = budget
+        self._bare_urls = 0
         budget.spend(len(source) * price.CHARACTER)
         return self.parse(source)
 
@@ -80,8 +91,8 @@ class Parser(MarkdownIt):
         self._budget.spend(price.LINE)
         return False
 
-    def _pay_pairs(self, state: StateInline) -> None:
-        self._budget.spend(len(state.tokens) * price.PAIR)
+    def _pay_tokens(self, state: StateInline) -> None:
+        self._budget.spend(price.BLOCK + len(state.tokens) * price.TOKEN)
 
     def _text(self, state: StateInline, silent: bool) -> bool:
         """Pass over plain text. Asked first at every position, so this is where a step is paid for."""
@@ -90,6 +101,8 @@ class Parser(MarkdownIt):
         found = _TERMINATORS.search(state.src, start, state.posMax)
         end = found.start() if found else state.posMax
         if end == start:
+            if state.src[start] in "*_~":
+                self._budget.spend(price.PAIR)
             return False
         if not silent:
             state.append_pending(state.src[start:end])
@@ -99,21 +112,24 @@ class Parser(MarkdownIt):
     def _bare_url(self, state: StateInline, silent: bool) -> bool:
         """`https://…` and `mailto:…` in running text. The library's rule looks back over the whole text each time."""
         start = state.pos
-        if silent or state.linkLevel or state.src[start] != ":":
+        if silent or state.linkLevel or state.src[start] != ":" or state.src[start - 1 : start] not in _SCHEME_ENDS:
             return False
         scheme = _SCHEME.search(state.pending[-8:])
         if not scheme:
             return False
         length = len(scheme[1])
         window = state.src[start - length : min(start + MAX_BARE_URL, state.posMax)]
-        self._budget.spend(price.URL + len(window) / 25)
         match = self.linkify.match_at_start(window)  # type: ignore[union-attr]
+        self._budget.spend(price.URL + (match.last_index if match else len(window)) * price.URL_TRIED)
         if match is None or (match.last_index == len(window) and len(window) >= MAX_BARE_URL):
             return False
         url = match.raw.rstrip("*_~")
         href = self.normalizeLink(url)
         if not self.validateLink(href):
             return False
+        self._bare_urls += 1
+        if self._bare_urls > MAX_LINKS:
+            raise TooComplex(f"more than {MAX_LINKS} links")
         state.pending = state.pending[:-length]
         state.push("link_open", "a", 1).attrs = {"href": href}
         state.push("text", "", 0).content = self.normalizeLinkText(url)
@@ -165,17 +181,19 @@ class Parser(MarkdownIt):
         state.pos = before
         return end
 
-    def _destination(self, string: str, pos: int, maximum: int) -> LinkDestination:
-        self._budget.spend(_run_end(_DESTINATION, string, pos, maximum) * price.SCAN)
-        return parseLinkDestination(string, pos, maximum)
+    def _destination(self, string: str, pos: int, maximum: int) -> Any:
+        found = parseLinkDestination(string, pos, maximum)
+        tried = _TRIED.match(string, pos, maximum)
+        end = found.pos if found.ok or not tried else tried.end()
+        self._budget.spend((end - pos) * price.SCAN)
+        return found
 
-    def _title(self, string: str, start: int, maximum: int, prev_state: LinkTitle | None = None) -> LinkTitle:
-        end = string.find(string[start], start + 1, maximum) if start < maximum and string[start] in "\"'" else -1
+    def _title(self, string: str, start: int, maximum: int, prev_state: Any = None) -> Any:
+        end = string.find(string[start], start + 1, maximum) if start < maximum else start
         self._budget.spend(((end if end >= 0 else maximum) - start) * price.SCAN)
         return parseLinkTitle(string, start, maximum, prev_state)
 
 
 def _loses_its_host(url: str) -> bool:
-    """Whether the library would empty the host, and with it the text of the link, because the host is too long."""
-    parsed = mdurl.parse(url, slashes_denote_host=True)
-    return bool(parsed.slashes) and not parsed.hostname
+    """Whether the library would empty the host for its length, and with it the text of the link."""
+    return len(url) > MAX_HOST and mdurl.parse(url, slashes_denote_host=True).hostname == ""

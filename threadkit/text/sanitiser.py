@@ -3,7 +3,7 @@
 import re
 import threading
 
-import bleach
+import bleach  # type: ignore[import-untyped]
 import nh3
 
 from threadkit.ids import is_uuid

@@ -96,6 +96,8 @@ class User(Struct, frozen=True, kw_only=True):
     username_set: bool = False
     total_comments: int = 0
     social_links: SocialLinks | None = None
+    linked: list[str] | None = None
+    """Accounts elsewhere beside the first one, as `provider:id`."""
 
     @property
     def is_guest(self) -> bool:

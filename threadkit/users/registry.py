@@ -85,16 +85,17 @@ class UserRegistry:
             entries.append(shared.email(user.email))
         if user.phone:
             entries.append(shared.phone(user.phone))
-        if user.provider_id:
-            entries.append(shared.provider(user.provider, user.provider_id))
+        entries += [shared.provider(provider, provider_id) for provider, provider_id in _accounts(user)]
         return entries
 
     async def _claim_contacts(
         self, undo: AsyncExitStack, user_id: UserId, user: User, *, before: User | None = None
     ) -> None:
         shared = self._keys.shared
-        if user.provider_id and (before is None or before.provider_id != user.provider_id):
-            await self._take(undo, shared.provider(user.provider, user.provider_id), user_id, ProviderTaken)
+        known = _accounts(before) if before else []
+        for provider, provider_id in _accounts(user):
+            if (provider, provider_id) not in known:
+                await self._take(undo, shared.provider(provider, provider_id), user_id, ProviderTaken)
         if user.email and (before is None or before.email != user.email):
             await self._take(undo, shared.email(user.email), user_id, EmailTaken)
         if user.phone and (before is None or before.phone != user.phone):
@@ -114,3 +115,10 @@ class UserRegistry:
     async def _is_abandoned(self, holder: UserId) -> bool:
         made_long_ago = self._clock.now_ms() - uuid_ms(holder) > UNFINISHED_MS
         return made_long_ago and await self._queries.by_id(holder) is None
+
+
+def _accounts(user: User) -> list[tuple[str, str]]:
+    """The accounts elsewhere with which a user signs in."""
+    first = [(user.provider, user.provider_id)] if user.provider_id else []
+    others = [account.partition(":") for account in user.linked or []]
+    return first + [(provider, provider_id) for provider, _, provider_id in others]

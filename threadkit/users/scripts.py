@@ -127,6 +127,7 @@ class RemoveUser(_UserScript):
                 keys.blocked(),
                 keys.blocked_by(),
                 keys.unread(),
+                keys.applied(),
             ],
             args=self._fronts(user_id),
         )

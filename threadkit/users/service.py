@@ -1,6 +1,6 @@
 """What people can do with their own profile, with each other, and when they leave."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -55,6 +55,16 @@ class Departure(Struct, frozen=True):
     votes_deleted: int
 
 
+class Traces(Protocol):
+    """What a person left on pages."""
+
+    async def forget(self, user_id: UserId) -> tuple[int, int]:
+        """How many comments lost their author, and how many votes were forgotten."""
+
+    async def export(self, user_id: UserId) -> dict[str, Any]:
+        """All of it, for the person themselves."""
+
+
 class UserService:
     def __init__(
         self,
@@ -66,6 +76,7 @@ class UserService:
         registry: UserRegistry,
         site_queries: SiteQueries,
         roles: RoleService,
+        traces: Traces,
     ) -> None:
         self._redis = redis
         self._keys = keys
@@ -74,6 +85,7 @@ class UserService:
         self._registry = registry
         self._site_queries = site_queries
         self._roles = roles
+        self._traces = traces
         self._remove = RemoveUser(redis, keys)
 
     async def create_by_owner(self, name: str, email: str | None) -> User:
@@ -139,6 +151,7 @@ class UserService:
     async def leave(self, user: User) -> Departure:
         """Delete an account. The profile goes last, so that a crash in between leaves a way to ask again."""
         keys = self._keys.user(user.id)
+        comments, votes = await self._traces.forget(user.id)
         for site in await self._site_queries.all():
             await self._roles.forget(site.id, user.id)
         for other in await self._redis.smembers(keys.blocked()):
@@ -150,7 +163,7 @@ class UserService:
         )
         await self._registry.release_all(user)
         await self._remove(user.id)
-        return Departure(comments_deleted=0, votes_deleted=0)
+        return Departure(comments_deleted=comments, votes_deleted=votes)
 
     async def export(self, user: User) -> dict[str, Any]:
         """Everything we hold about a person."""
@@ -173,6 +186,7 @@ class UserService:
             "roles": roles,
             "blocked": await self._queries.blocked_by(user.id),
             "unread_notifications": await self._queries.unread(user.id),
+            **await self._traces.export(user.id),
         }
 
 

@@ -263,10 +263,10 @@ class SignIn:
         email = normal_email(identity.email) if identity.email and identity.email_verified else None
         if email and (owner := await self._queries.by_email(email)):
             proved = await self._proved(owner, Contact("email", email))
+            account = f"{identity.provider}:{identity.provider_id}"
             linked = replace(
                 proved,
-                provider=identity.provider if not proved.provider_id else proved.provider,
-                provider_id=proved.provider_id or identity.provider_id,
+                linked=[*(proved.linked or []), account],
                 avatar_url=proved.avatar_url or identity.avatar_url,
             )
             return await self._registry.change(proved, linked)

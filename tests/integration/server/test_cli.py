@@ -9,8 +9,6 @@ import pytest
 
 from tests.integration.server.program import environment, run
 
-USER = "0197b7a2-6f1c-7c3e-8a41-2d9f6c1e5b70"
-
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[str]:
@@ -44,12 +42,6 @@ def test_the_life_of_a_site_without_a_server(data: str) -> None:
     public = json_of("key", "rotate", site["id"], "public", "--data", data)
     assert isinstance(public, dict)
     assert public["api_key_public"] != site["api_key_public"]
-
-    assert run("role", "grant", "Blog", USER, "owner", "--data", data).returncode == 0
-    assert run("role", "grant", "Blog", USER, "moderator", "--data", data).returncode == 0
-    assert json_of("role", "list", "Blog", "--data", data) == [{"user_id": USER, "role": "moderator"}]
-    assert run("role", "revoke", "Blog", USER, "--data", data).returncode == 0
-    assert json_of("role", "list", "Blog", "--data", data) == []
 
 
 @pytest.mark.parametrize(

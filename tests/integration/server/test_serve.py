@@ -145,6 +145,25 @@ def test_commands_work_beside_a_running_server(folder: Path) -> None:
         )
 
 
+def test_roles_are_given_by_id_address_or_name(folder: Path) -> None:
+    with serving(folder) as server:
+        secret = re.findall(r"tk_sec_\w+", server.said)[0]
+        made = httpx.post(
+            f"{server.url}/v1/admin/create-user",
+            json={"name": "olga", "email": "olga@example.org"},
+            headers={"projectid": secret},
+        ).json()
+        user_id = made["user"]["id"]
+        where = ("--data", str(folder))
+        for who, role in ((user_id, "owner"), ("olga@example.org", "moderator"), ("Olga", "admin")):
+            assert run("role", "grant", "localhost", who, role, *where).returncode == 0
+            listed = json.loads(run("role", "list", "localhost", "--json", *where).stdout)
+            assert listed == [{"user_id": user_id, "name": "olga", "role": role}]
+        assert run("role", "revoke", "localhost", "olga", *where).returncode == 0
+        assert json.loads(run("role", "list", "localhost", "--json", *where).stdout) == []
+        assert "there is nobody" in refused("role", "grant", "localhost", "ghost", "owner", *where)
+
+
 def test_a_deep_folder_gets_loopback_and_a_password(folder: Path) -> None:
     deep = folder / ("d" * 60) / ("e" * 60)
     with serving(deep) as server:

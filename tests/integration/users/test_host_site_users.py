@@ -6,9 +6,10 @@ import httpx
 import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey
+from redis.asyncio import Redis
 
 from tests.make import ManualClock
-from tests.people import post
+from tests.people import create, post
 from threadkit.app import Application
 from threadkit.sites.model import NewSite
 
@@ -79,10 +80,23 @@ async def test_without_the_switch_or_the_secret_it_is_off(
 async def test_only_a_verified_address_links_accounts(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, secret: str, clock: ManualClock
 ) -> None:
-    from tests.people import create
 
     ada = await create(http, new_site, "ada", "ada@example.org")
     unproved = signed(secret, clock, sub="a", email="ada@example.org")
     assert (await post(http, new_site, "/v1/auth/sso", {"token": unproved})).json()["user"]["id"] != ada.id
     proved = signed(secret, clock, sub="b", email="ada@example.org", email_verified=True)
     assert (await post(http, new_site, "/v1/auth/sso", {"token": proved})).json()["user"]["id"] == ada.id
+
+
+async def test_an_account_can_have_several_accounts_elsewhere(
+    http: httpx.AsyncClient, new_site: NewSite, secret: str, clock: ManualClock, redis: Redis
+) -> None:
+    ada = await create(http, new_site, "ada", "ada@example.org")
+    for sub in ("first", "second"):
+        proved = signed(secret, clock, sub=sub, email="ada@example.org", email_verified=True)
+        assert (await post(http, new_site, "/v1/auth/sso", {"token": proved})).json()["user"]["id"] == ada.id
+    later = signed(secret, clock, sub="first")
+    assert (await post(http, new_site, "/v1/auth/sso", {"token": later})).json()["user"]["id"] == ada.id
+    assert len([key async for key in redis.scan_iter("provider:*")]) == 2
+    assert (await ada.call("DELETE", "/v1/users/me")).status_code == 200
+    assert [key async for key in redis.scan_iter("provider:*")] == []

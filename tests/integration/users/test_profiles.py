@@ -215,7 +215,7 @@ async def everything(redis: Redis) -> str:
                 value = await redis.zrange(key, 0, -1)
             case _:
                 value = ""
-        parts.append(f"{key} {value}")
+        parts.append(f"{key!r} {value!r}")
     return "\n".join(parts)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+from collections.abc import Mapping
 
 import httpx
 import pytest
@@ -13,6 +14,7 @@ from tests.people import Person, create, guest, post
 from threadkit.app import Application
 from threadkit.clock import iso
 from threadkit.sites.model import NewSite
+from threadkit.users.sessions import Device
 
 MONTH_S = 30 * 86_400
 
@@ -67,8 +69,6 @@ async def test_the_five_newest_sessions_stay_s2_41(
     people = [first]
     for _ in range(6):
         clock.advance(seconds=1)
-        from threadkit.users.sessions import Device
-
         opened = await app.services.sessions.open(user, new_site.site.id, Device("test", "here"))
         people.append(Person(http, first.key, opened.token, first.id, "ada"))
     assert await redis.scard(f"user:{first.id}:sessions") == 5
@@ -78,8 +78,6 @@ async def test_the_five_newest_sessions_stay_s2_41(
 async def test_a_hundred_parallel_sign_ins_leave_five_sessions_s2_41(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
 ) -> None:
-    from threadkit.users.sessions import Device
-
     person = await create(http, new_site, "ada")
     user = await app.services.users.existing(person.id)  # type: ignore[arg-type]
     await asyncio.gather(*(app.services.sessions.open(user, new_site.site.id, Device("x", "y")) for _ in range(100)))
@@ -91,8 +89,6 @@ async def test_a_hundred_parallel_sign_ins_leave_five_sessions_s2_41(
 async def test_dead_members_leave_the_set_at_the_next_sign_in_s2_03(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
 ) -> None:
-    from threadkit.users.sessions import Device
-
     person = await create(http, new_site, "ada")
     await redis.sadd(f"user:{person.id}:sessions", *(f"dead-{number}" for number in range(100)))
     user = await app.services.users.existing(person.id)  # type: ignore[arg-type]
@@ -196,9 +192,9 @@ def claims(token: str) -> dict[str, object]:
     return decoded
 
 
-def forged(token: str, header: dict[str, object], **changes: object) -> str:
-    def part(value: dict[str, object]) -> str:
-        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+def forged(token: str, header: Mapping[str, object], **changes: object) -> str:
+    def part(value: Mapping[str, object]) -> str:
+        return base64.urlsafe_b64encode(json.dumps(dict(value)).encode()).decode().rstrip("=")
 
     signature = token.split(".")[2] if header.get("alg") != "none" else ""
     return f"{part(header)}.{part(claims(token) | changes)}.{signature}"
@@ -274,3 +270,19 @@ async def test_a_globally_banned_user_is_out_on_every_site_s3_41(
     await redis.hset(f"user:{ada.id}", "global_banned", "true")
     refused = await post(http, new_site, "/v1/auth/login", body)
     assert (refused.status_code, refused.json()["error"]) == (403, "Account banned")
+
+
+async def test_a_global_ban_bites_on_two_sites_at_once_and_lifting_it_heals_s3_41(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    other = await app.services.sites.create("Other", "other.example")
+    ada = await create(http, new_site, "ada")
+    user = await app.services.users.existing(ada.id)  # type: ignore[arg-type]
+    opened = await app.services.sessions.open(user, other.site.id, Device("x", "y"))
+    abroad = Person(http, other.site.api_key_public, opened.token, ada.id, "ada")
+    body = {"page_url": "https://blog.example.org/", "content": "hi"}
+    for banned, status in (("false", 200), ("true", 403), ("false", 200)):
+        await redis.hset(f"user:{ada.id}", "global_banned", banned)
+        assert [(await person.call("POST", "/v1/comments", body)).status_code for person in (ada, abroad)] == [
+            status
+        ] * 2

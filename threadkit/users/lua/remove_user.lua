@@ -6,6 +6,7 @@
 -- KEYS[4] blocked      set
 -- KEYS[5] blocked_by   set
 -- KEYS[6] unread       string
+-- KEYS[7] applied      hash
 -- ARGV[1] what stands before a session id in the key of a session (same slot as KEYS)
 -- ARGV[2] what stands before it in the key of a provider's session
 --
@@ -14,5 +15,5 @@
 for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
   redis.call('DEL', ARGV[1] .. id, ARGV[2] .. id)
 end
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6])
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
 return redis.call('DEL', KEYS[1])

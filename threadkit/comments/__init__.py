@@ -1,0 +1,1 @@
+"""Comments: what people write, on which page, and who sees it."""

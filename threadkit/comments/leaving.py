@@ -1,0 +1,97 @@
+"""What happens to somebody's comments and votes when they leave."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from threadkit.clock import Clock
+from threadkit.comments.model import DELETED_TEXT, Comment, Status, deleted_fields
+from threadkit.comments.queries import CommentQueries
+from threadkit.comments.scripts import AnonymiseComment, DeleteComment
+from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.sites.queries import SiteQueries
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+from threadkit.users.model import DELETED_USER
+from threadkit.votes.scripts import ForgetVotes
+
+BATCH = 200
+
+
+class Leaving:
+    """Every step can be repeated: whoever was interrupted starts again and finds only what is left."""
+
+    def __init__(
+        self,
+        *,
+        redis: Commands,
+        keys: Keys,
+        clock: Clock,
+        queries: CommentQueries,
+        site_queries: SiteQueries,
+        on_deletion: Literal["anonymise", "erase"],
+    ) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._clock = clock
+        self._queries = queries
+        self._site_queries = site_queries
+        self._erases = on_deletion == "erase"
+        self._anonymise = AnonymiseComment(redis, keys)
+        self._delete = DeleteComment(redis, keys)
+        self._forget_votes = ForgetVotes(redis, keys)
+
+    async def forget(self, user_id: UserId) -> tuple[int, int]:
+        """How many comments lost their author, and how many votes were forgotten."""
+        comments = votes = 0
+        for site in await self._site_queries.all():
+            comments += await self._forget_comments(site.id, user_id)
+            votes += await self._forget_votes_on(site.id, user_id)
+        return comments, votes
+
+    async def export(self, user_id: UserId) -> dict[str, Any]:
+        """Every comment and every vote."""
+        comments: list[dict[str, Any]] = []
+        votes: list[dict[str, str]] = []
+        for site in await self._site_queries.all():
+            offset = 0
+            while ids := await self._queries.ids_by_author(site.id, user_id, offset=offset, limit=BATCH):
+                found = await self._queries.by_ids(site.id, ids)
+                comments += [msgspec.to_builtins(comment) for comment in found if comment.author_id == user_id]
+                offset += BATCH
+            keys = self._keys.site(site.id)
+            for page_id in await self._redis.smembers(keys.voted_pages(user_id)):
+                cast = await self._redis.hgetall(keys.page_votes(user_id, page_id))
+                votes += [
+                    {"site_id": site.id, "comment_id": comment_id, "vote": way} for comment_id, way in cast.items()
+                ]
+        return {"comments": comments, "votes": votes}
+
+    async def _forget_comments(self, site_id: SiteId, user_id: UserId) -> int:
+        done = 0
+        while ids := await self._queries.ids_by_author(site_id, user_id, offset=0, limit=BATCH):
+            for comment in await self._queries.by_ids(site_id, ids):
+                done += await self._forget_comment(comment, user_id)
+            # Whatever is left in the list has no record any more.
+            await self._redis.zrem(self._keys.site(site_id).comments_of(user_id), *ids)
+        return done
+
+    async def _forget_comment(self, comment: Comment, user_id: UserId) -> int:
+        now_ms = self._clock.now_ms()
+        is_deleted = comment.status is Status.DELETED
+        if self._erases and not is_deleted:
+            ancestors = await self._queries.ancestors(comment)
+            await self._delete(comment, ancestors, fields=deleted_fields(), now_ms=now_ms)
+        nobody = {"author_id": DELETED_USER, "author_name": DELETED_TEXT, "author_karma": "0"}
+        anonymised = await self._anonymise(comment, user_id, fields=nobody, now_ms=now_ms)
+        return int(anonymised or (self._erases and not is_deleted))
+
+    async def _forget_votes_on(self, site_id: SiteId, user_id: UserId) -> int:
+        keys = self._keys.site(site_id)
+        forgotten = 0
+        for page_id in await self._redis.smembers(keys.voted_pages(user_id)):
+            voted = list(await self._redis.hkeys(keys.page_votes(user_id, page_id)))
+            for start in range(0, len(voted), BATCH):
+                batch = [CommentId(comment_id) for comment_id in voted[start : start + BATCH]]
+                forgotten += await self._forget_votes(site_id, user_id, page_id, batch)
+        return forgotten

@@ -1,0 +1,21 @@
+-- Take the author's identity from a comment and keep its text, votes and replies.
+--
+-- KEYS[1] comment       hash
+-- KEYS[2] page          hash
+-- KEYS[3] comments_of   zset of the author
+-- KEYS[4] unlisted      zset of the author on this page
+-- ARGV[1] author
+-- ARGV[2] comment id
+-- ARGV[3] fields and values that replace the identity, as a JSON list
+-- ARGV[4] now, ms
+--
+-- Returns 1, or 0 when the comment is not (any more) the author's.
+
+redis.call('ZREM', KEYS[3], ARGV[2])
+redis.call('ZREM', KEYS[4], ARGV[2])
+if redis.call('HGET', KEYS[1], 'author_id') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], unpack(cjson.decode(ARGV[3])))
+redis.call('HDEL', KEYS[1], 'author_avatar')
+redis.call('HINCRBY', KEYS[2], 'version', 1)
+redis.call('HSET', KEYS[2], 'updated_ms', ARGV[4])
+return 1

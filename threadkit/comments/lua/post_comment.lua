@@ -1,0 +1,67 @@
+-- Write a comment with everything that must agree with it.
+--
+-- KEYS[1] comment               hash
+-- KEYS[2] page                  hash
+-- KEYS[3] page_new              zset
+-- KEYS[4] page_top              zset
+-- KEYS[5] page_hot              zset
+-- KEYS[6] level_new             zset: the page's roots, or the parent's replies
+-- KEYS[7] level_top             zset
+-- KEYS[8] level_hot             zset
+-- KEYS[9] level_controversial   zset
+-- KEYS[10] parent               hash; the comment itself for a root
+-- KEYS[11] comments             zset of the site
+-- KEYS[12] comments_of          zset of the author on this site
+-- KEYS[13] modqueue             zset
+-- KEYS[14] unlisted             zset of the author's comments here that only they see
+-- KEYS[15] outbox               stream
+-- KEYS[16] repeated             string: what the same request made before
+-- ARGV[1] comment id
+-- ARGV[2] the comment's fields and values, as a JSON list
+-- ARGV[3] created, ms
+-- ARGV[4] hot score, as text
+-- ARGV[5] 'listed', 'held' or 'shadowed'
+-- ARGV[6] the page's fields and values, as a JSON list
+-- ARGV[7] event for the outbox, as JSON
+-- ARGV[8] parent id, or ''
+-- ARGV[9] page id
+-- ARGV[10] how long a repeated request is known, s; '0' when it cannot be told apart
+--
+-- Returns {'OK'}, {'REPEATED', id}, {'LOCKED'} or {'PARENT_MISSING'}.
+
+-- The same write sent twice after a lost answer, or the same request made twice by its sender.
+if redis.call('EXISTS', KEYS[1]) == 1 then return { 'REPEATED', ARGV[1] } end
+local before = ARGV[10] ~= '0' and redis.call('GET', KEYS[16])
+if before then return { 'REPEATED', before } end
+if redis.call('HGET', KEYS[2], 'locked') == 'true' then return { 'LOCKED' } end
+local depth = 0
+if ARGV[8] ~= '' then
+  local parent = redis.call('HMGET', KEYS[10], 'page_id', 'status', 'depth', 'is_shadowed')
+  if parent[1] ~= ARGV[9] or parent[2] ~= 'approved' or parent[4] == 'true' then return { 'PARENT_MISSING' } end
+  depth = tonumber(parent[3]) + 1
+end
+
+redis.call('HSET', KEYS[1], unpack(cjson.decode(ARGV[2])))
+redis.call('HSET', KEYS[1], 'depth', tostring(depth))
+redis.call('HSET', KEYS[2], unpack(cjson.decode(ARGV[6])))
+redis.call('ZADD', KEYS[11], ARGV[3], ARGV[1])
+redis.call('ZADD', KEYS[12], ARGV[3], ARGV[1])
+if ARGV[10] ~= '0' then redis.call('SET', KEYS[16], ARGV[1], 'EX', ARGV[10]) end
+if ARGV[5] == 'listed' then
+  redis.call('ZADD', KEYS[3], ARGV[3], ARGV[1])
+  redis.call('ZADD', KEYS[4], 0, ARGV[1])
+  redis.call('ZADD', KEYS[5], ARGV[4], ARGV[1])
+  redis.call('ZADD', KEYS[6], ARGV[3], ARGV[1])
+  redis.call('ZADD', KEYS[7], 0, ARGV[1])
+  redis.call('ZADD', KEYS[8], ARGV[4], ARGV[1])
+  redis.call('ZADD', KEYS[9], 0, ARGV[1])
+  if ARGV[8] ~= '' then redis.call('HINCRBY', KEYS[10], 'reply_count', 1) end
+  redis.call('HINCRBY', KEYS[2], 'comments', 1)
+  redis.call('HINCRBY', KEYS[2], 'version', 1)
+  redis.call('HSET', KEYS[2], 'updated_ms', ARGV[3])
+else
+  redis.call('ZADD', KEYS[14], ARGV[3], ARGV[1])
+  if ARGV[5] == 'held' then redis.call('ZADD', KEYS[13], ARGV[3], ARGV[1]) end
+end
+redis.call('XADD', KEYS[15], '*', 'event', ARGV[7])
+return { 'OK' }

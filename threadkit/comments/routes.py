@@ -1,0 +1,269 @@
+"""`/v1/comments` and what else is about a page's comments. Contract 4.3."""
+
+from typing import Annotated, Any
+
+from litestar import Router, delete, get, patch, post, put
+from litestar.di import NamedDependency
+from litestar.params import FromPath, JSONBody, QueryParameter
+from msgspec import Meta, Struct
+
+from threadkit.comments.model import LONGEST_URL, CommentDraft, CommentItem, InvalidPath, Sort, Thread, TreeComment
+from threadkit.comments.service import PinState
+from threadkit.errors import Invalid, InvalidParameter, Unauthenticated
+from threadkit.http.request import Request
+from threadkit.ids import CommentId, UserId, is_uuid
+from threadkit.services import Services
+from threadkit.sites.model import Site
+from threadkit.users.access import (
+    UserIsBlocked,
+    UsernameRequired,
+    knows_user,
+    requires_moderator,
+    requires_name,
+    requires_user,
+)
+from threadkit.users.viewer import Viewer
+from threadkit.votes.service import Direction, VoteResult
+
+PageUrl = Annotated[str, Meta(min_length=1, max_length=LONGEST_URL)]
+Path = Annotated[list[str], Meta(max_length=10_000)]
+
+
+class AuthorNameRequired(Invalid):
+    """author_name is required for comments without an account"""
+
+    code = "author_name_required"
+
+
+class PostedComment(Struct):
+    comment: TreeComment
+
+
+class Place(Struct, kw_only=True):
+    """Where a comment is. Both are optional: the id in the address decides."""
+
+    page_url: PageUrl | None = None
+    path: Path | None = None
+
+
+class Edit(Place, kw_only=True):
+    content: str
+
+
+class TextEdit(Struct):
+    """What one of the stock clients sends."""
+
+    text: str
+
+
+class Vote(Place, kw_only=True):
+    direction: Direction
+
+
+class Votes(Struct):
+    votes: dict[str, str]
+
+
+class CommentList(Struct):
+    comments: list[CommentItem]
+    has_more: bool
+
+
+class Preview(Struct):
+    content: str
+
+
+class PreviewHtml(Struct):
+    html: str
+
+
+class Counts(Struct):
+    counts: dict[str, int]
+
+
+@get("/comments", guards=[knows_user], summary="A page's comments")
+async def list_comments(
+    page_url: Annotated[str, QueryParameter(min_length=1, max_length=LONGEST_URL)],
+    site: NamedDependency[Site],
+    maybe_viewer: NamedDependency[Viewer | None],
+    services: NamedDependency[Services],
+    sort: Annotated[Sort, QueryParameter()] = "new",
+) -> Thread:
+    """The whole tree, up to the server's `tree_limit`. A page nobody wrote on is empty."""
+    return await services.comments.thread(site, page_url, sort, maybe_viewer)
+
+
+@post("/comments", status_code=200, guards=[knows_user], summary="Write a comment or a reply")
+async def post_comment(
+    data: JSONBody[CommentDraft],
+    request: Request,
+    site: NamedDependency[Site],
+    maybe_viewer: NamedDependency[Viewer | None],
+    services: NamedDependency[Services],
+) -> PostedComment:
+    """`parent_path` holds the ids from the root to the parent. An `Idempotency-Key` makes repeating safe."""
+    _may_write(site, maybe_viewer, data.author_name)
+    if data.parent_path:
+        _uuid(data.parent_path[-1])
+    key = request.headers.get("idempotency-key", "")
+    comment = await services.comments.post(
+        site, data, author=maybe_viewer, request_key=key if key.isalnum() and len(key) <= 64 else None
+    )
+    return PostedComment(TreeComment.of(comment))
+
+
+@put("/comments/{comment_id:str}", guards=[requires_name], summary="Change one's own comment")
+async def edit_comment(
+    comment_id: FromPath[str],
+    data: JSONBody[Edit],
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
+) -> TreeComment:
+    target = await _target(services, site, comment_id, data)
+    return TreeComment.of(await services.comments.edit(site, target, data.content, editor=viewer))
+
+
+@patch("/comments/{comment_id:str}", guards=[requires_name], include_in_schema=False)
+async def edit_comment_alias(
+    comment_id: FromPath[str],
+    data: JSONBody[TextEdit],
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
+) -> TreeComment:
+    target = CommentId(_uuid(comment_id))
+    return TreeComment.of(await services.comments.edit(site, target, data.text, editor=viewer))
+
+
+@delete("/comments/{comment_id:str}", status_code=204, guards=[requires_name], summary="Delete a comment")
+async def delete_comment(
+    comment_id: FromPath[str],
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
+) -> None:
+    """By its author or a moderator. With replies it keeps a place; a body is neither needed nor read."""
+    await services.comments.delete(site, CommentId(_uuid(comment_id)), by=viewer)
+
+
+@post("/comments/{comment_id:str}/vote", status_code=200, guards=[requires_name], summary="Vote")
+async def vote(
+    comment_id: FromPath[str],
+    data: JSONBody[Vote],
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
+) -> VoteResult:
+    """The same vote again takes it back; the other one switches it."""
+    target = await _target(services, site, comment_id, data)
+    return await services.votes.cast(site, target, data.direction, voter=viewer)
+
+
+@post("/comments/{comment_id:str}/pin", status_code=200, guards=[requires_moderator], summary="Pin or unpin")
+async def pin(
+    comment_id: FromPath[str],
+    data: JSONBody[Place],
+    site: NamedDependency[Site],
+    services: NamedDependency[Services],
+) -> PinState:
+    return await services.comments.pin(site, await _target(services, site, comment_id, data))
+
+
+@post("/comments/preview", status_code=200, summary="How a text will look")
+async def preview(data: JSONBody[Preview], services: NamedDependency[Services]) -> PreviewHtml:
+    return PreviewHtml(await services.comments.preview(data.content))
+
+
+@get("/pages/my_votes", guards=[requires_user], summary="My votes on a page")
+async def my_votes(
+    page_url: Annotated[str, QueryParameter(min_length=1, max_length=LONGEST_URL)],
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
+) -> Votes:
+    return Votes(await services.comments.votes_on_page(site, page_url, viewer))
+
+
+@get("/counts", summary="How many comments pages have")
+async def counts(
+    url: Annotated[Annotated[list[PageUrl], Meta(min_length=1, max_length=100)], QueryParameter()],
+    site: NamedDependency[Site],
+    services: NamedDependency[Services],
+) -> Counts:
+    return Counts(await services.comments.counts(site, url))
+
+
+@get("/users/me/comments", guards=[requires_user], summary="My comments", tags=["People"])
+async def my_comments(
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
+    offset: Annotated[int, QueryParameter(ge=0, le=1_000_000)] = 0,
+    limit: Annotated[int, QueryParameter(ge=0)] = 50,
+) -> CommentList:
+    return CommentList(
+        *await services.comments.by_author(site, viewer.id, offset=offset, limit=min(limit, 100), viewer=viewer)
+    )
+
+
+@get("/users/{user_id:str}/comments", summary="A person's comments", tags=["People"])
+async def comments_of(
+    user_id: FromPath[str],
+    site: NamedDependency[Site],
+    services: NamedDependency[Services],
+    offset: Annotated[int, QueryParameter(ge=0, le=1_000_000)] = 0,
+    limit: Annotated[int, QueryParameter(ge=0)] = 50,
+) -> CommentList:
+    author = await services.users.existing(UserId(_uuid(user_id)))
+    return CommentList(
+        *await services.comments.by_author(site, author.id, offset=offset, limit=min(limit, 100), viewer=None)
+    )
+
+
+def _may_write(site: Site, viewer: Viewer | None, author_name: str | None) -> None:
+    """The first four checks of contract 4.3, in its order."""
+    if viewer is None:
+        if not site.settings.auth.anonymous:
+            raise Unauthenticated
+        if not (author_name or "").strip():
+            raise AuthorNameRequired
+        return
+    if viewer.is_blocked:
+        raise UserIsBlocked
+    if not viewer.user.username_set:
+        raise UsernameRequired
+
+
+async def _target(services: Services, site: Site, comment_id: str, place: Place) -> CommentId:
+    target = CommentId(_uuid(comment_id))
+    if place.path is not None and (not place.path or place.path[-1] != target):
+        raise InvalidPath
+    await services.comments.check_place(site, target, place.page_url)
+    return target
+
+
+def _uuid(text: str) -> Any:
+    if not is_uuid(text):
+        raise InvalidParameter(name="id", why="must be a uuid")
+    return text
+
+
+router = Router(
+    "/",
+    route_handlers=[
+        list_comments,
+        post_comment,
+        edit_comment,
+        edit_comment_alias,
+        delete_comment,
+        vote,
+        pin,
+        preview,
+        my_votes,
+        counts,
+        my_comments,
+        comments_of,
+    ],
+    tags=["Comments"],
+)

@@ -1,0 +1,161 @@
+"""Atomic writes of comments."""
+
+from itertools import chain
+from typing import Literal
+
+import msgspec
+
+from threadkit.comments.model import Comment, CommentChanged, CommentNotFound, Page, PageLocked, ParentNotFound
+from threadkit.ids import CommentId, PageId, SiteId, UserId, digest
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys, SiteKeys
+from threadkit.storage.lua import LuaScript
+from threadkit.storage.records import to_hash
+
+REPEATED_S = 86_400
+Listing = Literal["listed", "held", "shadowed"]
+
+
+def level_keys(keys: SiteKeys, page_id: PageId, parent_id: CommentId | None) -> list[str]:
+    """The four indexes of the level a comment stands in: by time, top, hot, controversial."""
+    if parent_id is None:
+        return [keys.roots(page_id, sort) for sort in ("new", "top", "hot", "controversial")]
+    return [keys.replies(parent_id), *(keys.replies_by(parent_id, sort) for sort in ("top", "hot", "controversial"))]
+
+
+def _flat(fields: dict[str, str]) -> str:
+    return msgspec.json.encode(list(chain.from_iterable(fields.items()))).decode()
+
+
+class _CommentScript(LuaScript):
+    repeatable = True
+
+    def __init__(self, client: Commands, keys: Keys) -> None:
+        super().__init__(client)
+        self._keys = keys
+
+
+class PostComment(_CommentScript):
+    file = "post_comment.lua"
+
+    async def __call__(
+        self, comment: Comment, page: Page, *, listing: Listing, hot: str, event: bytes, request_key: str | None
+    ) -> CommentId:
+        """The id of the comment: this one's, or that of the same request before."""
+        keys = self._keys.site(comment.site_id)
+        page_fields = {name: value for name, value in to_hash(page).items() if name in ("site_id", "url", "title")}
+        reply = await self._run(
+            keys=[
+                keys.comment(comment.id),
+                keys.page(comment.page_id),
+                keys.page_new(comment.page_id),
+                keys.page_top(comment.page_id),
+                keys.page_hot(comment.page_id),
+                *level_keys(keys, comment.page_id, comment.parent_id),
+                keys.comment(comment.parent_id or comment.id),
+                keys.comments(),
+                keys.comments_of(comment.author_id),
+                keys.modqueue(),
+                keys.unlisted(comment.page_id, comment.author_id),
+                keys.outbox(),
+                keys.repeated(digest(f"{comment.author_id} {request_key}")[:32]),
+            ],
+            args=[
+                comment.id,
+                _flat(to_hash(comment)),
+                comment.created_ms,
+                hot,
+                listing,
+                _flat(page_fields),
+                event.decode(),
+                comment.parent_id or "",
+                comment.page_id,
+                REPEATED_S if request_key else 0,
+            ],
+        )
+        match reply:
+            case ["LOCKED"]:
+                raise PageLocked
+            case ["PARENT_MISSING"]:
+                raise ParentNotFound
+            case ["REPEATED", before]:
+                return CommentId(before)
+        return comment.id
+
+
+class EditComment(_CommentScript):
+    file = "edit_comment.lua"
+
+    async def __call__(self, before: Comment, after: Comment, *, now_ms: int) -> None:
+        keys = self._keys.site(before.site_id)
+        old, new = to_hash(before), to_hash(after)
+        changed = {name: value for name, value in new.items() if old.get(name) != value}
+        reply = await self._run(
+            keys=[keys.comment(before.id), keys.page(before.page_id)],
+            args=[before.updated_at, _flat(changed), now_ms],
+        )
+        if reply == "GONE":
+            raise CommentNotFound
+        if reply == "CHANGED":
+            raise CommentChanged
+
+
+class DeleteComment(_CommentScript):
+    file = "delete_comment.lua"
+    repeatable = False
+
+    async def __call__(
+        self, comment: Comment, ancestors: list[Comment], *, fields: dict[str, str], now_ms: int
+    ) -> bool:
+        """`ancestors` from the parent up to the root. False when it was deleted already."""
+        keys = self._keys.site(comment.site_id)
+        page_id = comment.page_id
+        chain_up = [comment, *ancestors]
+        gone = await self._run(
+            keys=[
+                keys.page(page_id),
+                keys.page_new(page_id),
+                keys.page_top(page_id),
+                keys.page_hot(page_id),
+                keys.pinned(page_id),
+                keys.modqueue(),
+                keys.unlisted(page_id, comment.author_id),
+                *chain.from_iterable(
+                    [keys.comment(node.id), *level_keys(keys, page_id, node.parent_id)] for node in chain_up
+                ),
+            ],
+            args=[_flat(fields), now_ms, *(node.id for node in chain_up)],
+        )
+        return int(gone) >= 0
+
+
+class AnonymiseComment(_CommentScript):
+    file = "anonymise_comment.lua"
+
+    async def __call__(self, comment: Comment, author_id: UserId, *, fields: dict[str, str], now_ms: int) -> bool:
+        keys = self._keys.site(comment.site_id)
+        done = await self._run(
+            keys=[
+                keys.comment(comment.id),
+                keys.page(comment.page_id),
+                keys.comments_of(author_id),
+                keys.unlisted(comment.page_id, author_id),
+            ],
+            args=[author_id, comment.id, _flat(fields), now_ms],
+        )
+        return bool(done)
+
+
+class TogglePin(_CommentScript):
+    file = "toggle_pin.lua"
+    repeatable = False
+
+    async def __call__(self, site_id: SiteId, page_id: PageId, comment_id: CommentId, *, now_ms: int) -> bool:
+        keys = self._keys.site(site_id)
+        pinned = await self._run(
+            keys=[keys.comment(comment_id), keys.page(page_id), keys.page_new(page_id), keys.pinned(page_id)],
+            args=[comment_id, now_ms],
+        )
+        if int(pinned) < 0:
+            raise CommentNotFound
+        return bool(pinned)

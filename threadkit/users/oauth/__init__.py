@@ -1,0 +1,1 @@
+"""Signing in with an account elsewhere: Google, GitHub, Discord, any OpenID Connect provider."""

@@ -1,0 +1,1 @@
+"""Votes: one per person and comment, whatever happens at once."""
