@@ -9,6 +9,7 @@ from litestar.types import Receive, Scope, Send
 
 from threadkit.clock import Clock
 from threadkit.comments import routes as comments
+from threadkit.comments.fast_lane import FastLane
 from threadkit.docs import routes as docs
 from threadkit.health import routes as health
 from threadkit.health.service import HealthService
@@ -56,9 +57,14 @@ class Application:
             metrics=self.metrics,
         )
         self.litestar = self._litestar()
-        self._outermost = Manners(
-            self.litestar, addresses=self.addresses, metrics=self.metrics, access_log=settings.access_log
+        lane = FastLane(
+            self.litestar,
+            comments=self.services.comments,
+            snapshots=self.services.snapshots,
+            site_queries=self.services.site_queries,
+            allow_localhost=settings.allow_localhost_origin,
         )
+        self._outermost = Manners(lane, addresses=self.addresses, metrics=self.metrics, access_log=settings.access_log)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._outermost(scope, receive, send)

@@ -7,6 +7,7 @@ from threadkit.clock import Clock, SystemClock
 from threadkit.comments.leaving import Leaving
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.service import CommentService
+from threadkit.comments.snapshots import Snapshots
 from threadkit.http.outbound import Outbound
 from threadkit.keyring import Keyring
 from threadkit.outbox.worker import OutboxWorker
@@ -59,6 +60,7 @@ class Services:
     setup: SetupService
     comment_queries: CommentQueries
     comments: CommentService
+    snapshots: Snapshots
     votes: VoteService
     outbox: OutboxWorker
     outbound: Outbound
@@ -162,6 +164,7 @@ def build(
             on_deletion=accounts.on_deletion,
         ),
     )
+    snapshots = Snapshots(clock=clock)
     comments = CommentService(
         redis=redis,
         keys=keys,
@@ -169,6 +172,7 @@ def build(
         settings=settings,
         queries=comment_queries,
         user_queries=user_queries,
+        snapshots=snapshots,
     )
     setup = SetupService(
         redis=redis,
@@ -201,7 +205,8 @@ def build(
         setup=setup,
         comment_queries=comment_queries,
         comments=comments,
-        votes=VoteService(redis=redis, keys=keys, comment_queries=comment_queries),
+        snapshots=snapshots,
+        votes=VoteService(redis=redis, keys=keys, comment_queries=comment_queries, snapshots=snapshots),
         outbox=OutboxWorker(redis=redis, keys=keys, site_queries=site_queries),
         outbound=outbound,
         providers=providers,

@@ -47,6 +47,13 @@ class CommentQueries:
             answers = await pipe.execute()
         return await self.by_ids(site_id, [comment_id for ids in answers for comment_id in ids])
 
+    async def has_own_view(self, site_id: SiteId, page_id: PageId, user_id: UserId) -> bool:
+        """Whether a user has blocked somebody, or has comments here that only they see."""
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.exists(self._keys.user(user_id).blocked())
+            pipe.exists(self._keys.site(site_id).unlisted(page_id, user_id))
+            return any(await pipe.execute())
+
     async def pinned(self, site_id: SiteId, page_id: PageId) -> list[tuple[CommentId, int]]:
         """Newest pin first."""
         found = await self._redis.zrange(self._keys.site(site_id).pinned(page_id), 0, 99, desc=True, withscores=True)

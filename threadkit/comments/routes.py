@@ -2,11 +2,13 @@
 
 from typing import Annotated, Any
 
-from litestar import Router, delete, get, patch, post, put
+from litestar import Response, Router, delete, get, patch, post, put
 from litestar.di import NamedDependency
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Meta, Struct
 
+from threadkit.comments.fast_lane import is_known
 from threadkit.comments.model import LONGEST_URL, CommentDraft, CommentItem, InvalidPath, Sort, Thread, TreeComment
 from threadkit.comments.service import PinState
 from threadkit.errors import Invalid, InvalidParameter, Unauthenticated
@@ -81,16 +83,32 @@ class Counts(Struct):
     counts: dict[str, int]
 
 
-@get("/comments", guards=[knows_user], summary="A page's comments")
+@get(
+    "/comments",
+    guards=[knows_user],
+    summary="A page's comments",
+    responses={200: ResponseSpec(Thread, description="The thread")},
+)
 async def list_comments(
     page_url: Annotated[str, QueryParameter(min_length=1, max_length=LONGEST_URL)],
     site: NamedDependency[Site],
     maybe_viewer: NamedDependency[Viewer | None],
     services: NamedDependency[Services],
+    request: Request,
     sort: Annotated[Sort, QueryParameter()] = "new",
-) -> Thread:
-    """The whole tree, up to the server's `tree_limit`. A page nobody wrote on is empty."""
-    return await services.comments.thread(site, page_url, sort, maybe_viewer)
+) -> Response[Any]:
+    """The whole tree, up to the server's `tree_limit`. A page nobody wrote on is empty.
+
+    Answers carry an ETag; `If-None-Match` gets 304 while nothing changed. Those who blocked somebody, or have comments
+    that only they see, get a view of their own, which is not kept."""
+    if maybe_viewer and await services.comments.has_own_view(site, page_url, maybe_viewer):
+        thread = await services.comments.thread(site, page_url, sort, maybe_viewer)
+        return Response(thread, headers={"Cache-Control": "private, no-store"})
+    snapshot = await services.comments.snapshot(site, page_url, sort)
+    headers = {"ETag": snapshot.etag.decode(), "Cache-Control": "no-cache", "Vary": "accept-encoding, authorization"}
+    if is_known(request.headers.get("if-none-match", "").encode() or None, snapshot.etag):
+        return Response(None, status_code=304, headers=headers)
+    return Response(snapshot.body, media_type="application/json", headers=headers)
 
 
 @post("/comments", status_code=200, guards=[knows_user], summary="Write a comment or a reply")

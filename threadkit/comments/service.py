@@ -33,6 +33,7 @@ from threadkit.comments.model import (
 )
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.scripts import DeleteComment, EditComment, Listing, PostComment, TogglePin
+from threadkit.comments.snapshots import Snapshot, Snapshots
 from threadkit.comments.tree import build_tree, is_visible
 from threadkit.ids import CommentId, PageId, UserId, new_uuid
 from threadkit.settings import Settings
@@ -68,11 +69,13 @@ class CommentService:
         settings: Settings,
         queries: CommentQueries,
         user_queries: UserQueries,
+        snapshots: Snapshots,
     ) -> None:
         self._clock = clock
         self._settings = settings
         self._queries = queries
         self._user_queries = user_queries
+        self._snapshots = snapshots
         self._post_comment = PostComment(redis, keys)
         self._edit_comment = EditComment(redis, keys)
         self._delete_comment = DeleteComment(redis, keys)
@@ -99,6 +102,21 @@ class CommentService:
             thread.pinned = pinned
         return thread
 
+    async def snapshot(self, site: Site, page_url: str, sort: Sort) -> Snapshot:
+        """What everybody may see of a page, encoded."""
+        page_id = self.page_id(site, page_url)
+
+        async def page() -> Page:
+            return await self._queries.page(site.id, page_id) or Page(site_id=site.id, url=page_url)
+
+        return await self._snapshots.get(
+            (site.id, site.version, page_id, sort), page=page, thread=lambda: self.thread(site, page_url, sort, None)
+        )
+
+    async def has_own_view(self, site: Site, page_url: str, viewer: Viewer) -> bool:
+        """Whether somebody sees a page otherwise than everybody does."""
+        return await self._queries.has_own_view(site.id, self.page_id(site, page_url), viewer.id)
+
     async def post(self, site: Site, draft: CommentDraft, *, author: Viewer | None, request_key: str | None) -> Comment:
         if site.settings.posting_disabled:
             raise PostingDisabled
@@ -113,6 +131,7 @@ class CommentService:
             event=_posted_event(comment),
             request_key=request_key,
         )
+        self._snapshots.drop(page_id)
         # Read back what was written: its depth is decided by the script, and it may be that of an earlier try.
         return await self._existing(site, written)
 
@@ -136,6 +155,7 @@ class CommentService:
             updated_at=iso(now_ms),
         )
         await self._edit_comment(comment, edited, now_ms=now_ms)
+        self._snapshots.drop(comment.page_id)
         return edited
 
     async def delete(self, site: Site, comment_id: CommentId, *, by: Viewer) -> None:
@@ -146,11 +166,13 @@ class CommentService:
         now_ms = self._clock.now_ms()
         if not await self._delete_comment(comment, ancestors, fields=deleted_fields(), now_ms=now_ms):
             raise CommentNotFound
+        self._snapshots.drop(comment.page_id)
 
     async def pin(self, site: Site, comment_id: CommentId) -> PinState:
         comment = await self._existing(site, comment_id)
         now_ms = self._clock.now_ms()
         pinned = await self._toggle_pin(site.id, comment.page_id, comment.id, now_ms=now_ms)
+        self._snapshots.drop(comment.page_id)
         return PinState(pinned, now_ms if pinned else None)
 
     async def by_author(

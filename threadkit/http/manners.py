@@ -2,6 +2,7 @@
 
 import re
 import time
+from secrets import token_hex
 from typing import Any
 
 import structlog
@@ -9,7 +10,6 @@ from litestar.types import ASGIApp, Message, Receive, Send
 
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.metrics import Metrics
-from threadkit.ids import random_text
 
 log = structlog.get_logger("access")
 
@@ -94,7 +94,7 @@ class _Exchange:
         self._send = send
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
         given = self._headers.get(b"x-request-id", b"")
-        self.request_id = given.decode() if _REQUEST_ID.match(given) else random_text(20)
+        self.request_id = given.decode() if _REQUEST_ID.match(given) else token_hex(10)
         # Our own state, so that nothing of one request is ever seen by another.
         self.scope: Any = {**scope, "state": {**scope.get("state", {}), "request_id": self.request_id}}
         if self.method == "HEAD":

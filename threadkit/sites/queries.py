@@ -62,6 +62,11 @@ class SiteQueries:
         self._remember(name, opened, now)
         return opened
 
+    def remembered(self, api_key: str) -> OpenedSite | None:
+        """What this worker knows without asking the store; None when it would have to."""
+        known = self._opened.get(key_name(api_key)) if self._listener.is_listening else None
+        return known[0] if known and self._clock.now_ms() < known[1] else None
+
     def forget(self, site_id: SiteId, version: int) -> None:
         """Drop what this worker knows of a site; others hear of it on the channel."""
         self._newest[site_id] = max(version, self._newest.get(site_id, 0))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from redis.asyncio import RedisCluster
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisError, ResponseError
 
 from threadkit.errors import CannotStart
@@ -41,13 +42,13 @@ async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHeal
         raise CannotStart(f"The store at {where} is version {version}; ThreadKit needs Redis 7.0 or Valkey.")
     if not await is_writable(store, keys):
         raise CannotStart(f"The store at {where} takes no writes. Is it a replica, or is the user read-only?")
-    policy = await _config(store.redis, "maxmemory-policy")
-    if policy not in (None, "noeviction"):
+    policies = await _config(store, "maxmemory-policy") - {"noeviction"}
+    if policies:
         raise CannotStart(
-            f"The store at {where} has maxmemory-policy {policy}: when its memory is full it would delete comments. "
-            "Set maxmemory-policy noeviction there."
+            f"The store at {where} has maxmemory-policy {' or '.join(sorted(policies))}: "
+            "when its memory is full it would delete comments. Set maxmemory-policy noeviction there."
         )
-    risks = await _durability_risks(store.redis)
+    risks = await _durability_risks(store)
     if risks and settings.durability == "strict":
         raise CannotStart(
             f"The store at {where} can lose what it has confirmed: {'; '.join(risks)}. "
@@ -84,29 +85,33 @@ async def _run_lua(redis: Commands, keys: Keys) -> None:
         raise CannotStart("The store runs Lua scripts in an unexpected way.")
 
 
-async def _durability_risks(redis: Commands) -> list[str]:
-    appendonly = await _config(redis, "appendonly")
-    if appendonly is None:
+async def _durability_risks(store: Store) -> list[str]:
+    appendonly = await _config(store, "appendonly")
+    if not appendonly:
         return ["it does not let us read its configuration, so nothing about its persistence is known"]
-    if appendonly != "yes":
+    if appendonly != {"yes"}:
         return ["appendonly is off, so a crash loses everything since the last snapshot"]
     risks = []
-    fsync = await _config(redis, "appendfsync")
-    if fsync != "always":
-        risks.append(f"appendfsync is {fsync}, so a crash can lose the last seconds")
-    if await _config(redis, "no-appendfsync-on-rewrite") == "yes":
+    fsync = await _config(store, "appendfsync") - {"always"}
+    if fsync:
+        risks.append(f"appendfsync is {' or '.join(sorted(fsync))}, so a crash can lose the last seconds")
+    if "yes" in await _config(store, "no-appendfsync-on-rewrite"):
         risks.append("no-appendfsync-on-rewrite is yes, so a crash during a rewrite can lose up to 30 seconds")
     return risks
 
 
-async def _config(redis: Commands, name: str) -> str | None:
-    """A configuration value, or None where hosted stores keep it to themselves."""
+async def _config(store: Store, name: str) -> set[str]:
+    """The values that the nodes of the store have, or nothing where hosted stores keep it to themselves."""
+    nodes = {"target_nodes": RedisCluster.ALL_NODES} if store.address.topology == "cluster" else {}
     try:
-        answer = await redis.config_get(name)
+        answer = await store.redis.config_get(name, **nodes)
     except ResponseError:
-        return None
-    value = _of_first_node(answer).get(name)
-    return None if value is None else str(value)
+        return set()
+    except (RedisError, OSError) as error:
+        raise CannotStart(f"The store at {store.address} cannot be reached: {_reason(error)}.") from error
+    # Several nodes answer each for itself, a single one does not say who it is.
+    answers = [each for each in answer.values() if isinstance(each, dict)] or [answer]
+    return {str(each[name]) for each in answers if name in each}
 
 
 def _of_first_node(answer: dict[str, Any]) -> dict[str, str]:

@@ -124,8 +124,10 @@ class Store:
         await close_client(self.redis)
 
     async def ping(self) -> bool:
+        """Whether the store answers; of a cluster, every node that has a share of the keys."""
+        nodes = {"target_nodes": RedisCluster.PRIMARIES} if self.address.topology == "cluster" else {}
         try:
-            return bool(await asyncio.wait_for(self.redis.ping(), self._tuning.command_timeout_s))
+            return bool(await asyncio.wait_for(self.redis.ping(**nodes), self._tuning.command_timeout_s))
         except (RedisError, TimeoutError, OSError):
             return False
 
@@ -193,7 +195,8 @@ class _Turns:
 
     async def take(self) -> None:
         try:
-            await asyncio.wait_for(self._free.acquire(), self._timeout_s)
+            async with asyncio.timeout(self._timeout_s):
+                await self._free.acquire()
         except TimeoutError:
             raise StoreConnectionError("No connection available.") from None
 

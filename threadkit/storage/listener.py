@@ -53,6 +53,7 @@ class Listener:
                 async with contextlib.AsyncExitStack() as stack:
                     client = self._store.waiting_client()
                     stack.push_async_callback(close_client, client)
+                    await client.initialize()  # a cluster's Pub/Sub does not ask for the nodes by itself
                     pubsub = await stack.enter_async_context(client.pubsub())
                     await pubsub.subscribe(*self._receivers)
                     await self._receive(pubsub)

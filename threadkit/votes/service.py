@@ -7,6 +7,7 @@ from msgspec import Struct
 from threadkit import scoring
 from threadkit.comments.model import CommentNotFound, VotingOff
 from threadkit.comments.queries import CommentQueries
+from threadkit.comments.snapshots import Snapshots
 from threadkit.ids import CommentId
 from threadkit.sites.model import Site
 from threadkit.storage.client import Commands
@@ -24,7 +25,8 @@ class VoteResult(Struct):
 
 
 class VoteService:
-    def __init__(self, *, redis: Commands, keys: Keys, comment_queries: CommentQueries) -> None:
+    def __init__(self, *, redis: Commands, keys: Keys, comment_queries: CommentQueries, snapshots: Snapshots) -> None:
+        self._snapshots = snapshots
         self._comment_queries = comment_queries
         self._cast_vote = CastVote(redis, keys)
         self._settle_rank = SettleRank(redis, keys)
@@ -38,6 +40,7 @@ class VoteService:
         counts = await self._cast_vote(
             comment, voter=voter.id, direction=direction, up_only=site.settings.voting == "up"
         )
+        self._snapshots.drop(comment.page_id)
         hot = scoring.hot(site.settings.hot, counts.up, counts.down, counts.created_ms)
         await self._settle_rank(comment, counts, hot=scoring.as_text(hot))
         return VoteResult(counts.up, counts.down, counts.own)  # type: ignore[arg-type]

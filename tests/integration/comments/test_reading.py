@@ -1,0 +1,166 @@
+"""The read path: ETag, 304, HEAD, compression, and the fast lane that must give the ordinary answers."""
+
+import asyncio
+import gzip
+
+import httpx
+from redis.asyncio import Redis
+
+from tests.integration.comments.test_comments import URL, read, write
+from tests.integration.comments.test_votes import vote
+from tests.make import ManualClock
+from tests.people import create
+from tests.wait import until
+from threadkit.app import Application, create_app
+from threadkit.keyring import Keyring
+from threadkit.settings import Settings
+from threadkit.sites.model import NewSite
+from threadkit.storage.bundled import BundledStore
+
+
+async def get(http: httpx.AsyncClient, site: NewSite, method: str = "GET", **headers: str) -> httpx.Response:
+    return await http.request(
+        method,
+        "/v1/comments",
+        params={"page_url": URL, "sort": "top"},
+        headers={"projectid": site.site.api_key_public}
+        | {name.replace("_", "-"): value for name, value in headers.items()},
+    )
+
+
+async def warm(app: Application, http: httpx.AsyncClient, site: NewSite) -> None:
+    """Let the worker know the key, so that the fast lane takes the next request."""
+    await until(lambda: app.services.listener.is_listening, "the listener")
+    await get(http, site)
+    assert app.services.site_queries.remembered(site.site.api_key_public)
+
+
+async def test_an_etag_is_good_until_the_page_changes(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada, eve = await create(http, new_site, "ada"), await create(http, new_site, "eve")
+    comment = await write(ada, "hi")
+    await warm(app, http, new_site)
+    first = await get(http, new_site)
+    etag = first.headers["etag"]
+    assert first.headers["cache-control"] == "no-cache"
+    for given in (etag, f"W/{etag}", f'"other", {etag}'):
+        same = await get(http, new_site, if_none_match=given)
+        assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", etag)
+    for change in (
+        vote(eve, comment["i"], "up"),
+        ada.call("PUT", f"/v1/comments/{comment['i']}", {"content": "changed"}),
+        write(eve, "another"),
+        ada.call("DELETE", f"/v1/comments/{comment['i']}"),
+    ):
+        await change
+        after = await get(http, new_site, if_none_match=etag)
+        assert after.status_code == 200
+        assert after.headers["etag"] != etag
+        etag = after.headers["etag"]
+
+
+async def test_head_and_compression(app: Application, http: httpx.AsyncClient, new_site: NewSite) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "long " * 300)
+    await warm(app, http, new_site)
+    plain = await get(http, new_site, accept_encoding="identity")
+    head = await get(http, new_site, "HEAD", accept_encoding="identity")
+    assert (head.content, head.headers["content-length"]) == (b"", str(len(plain.content)))
+    async with http.stream(
+        "GET",
+        "/v1/comments",
+        params={"page_url": URL, "sort": "top"},
+        headers={"projectid": new_site.site.api_key_public, "accept-encoding": "gzip"},
+    ) as packed:
+        raw = b"".join([part async for part in packed.aiter_raw()])
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "accept-encoding" in packed.headers["vary"]
+    assert gzip.decompress(raw) == plain.content
+    assert len(raw) < len(plain.content) / 2
+
+
+async def test_the_fast_lane_answers_like_the_ordinary_way(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "hi")
+    ordinary = await get(http, new_site, authorization="Bearer nobody")
+    await warm(app, http, new_site)
+    fast = await get(http, new_site, accept_encoding="identity")
+    assert fast.content == ordinary.content
+    volatile = {"x-request-id", "content-length", "content-encoding"}
+    assert {name: value for name, value in fast.headers.items() if name not in volatile} == {
+        name: value for name, value in ordinary.headers.items() if name not in volatile
+    }
+    allowed = await get(http, new_site, origin="https://blog.example.org")
+    assert allowed.headers["access-control-allow-origin"] == "https://blog.example.org"
+    assert (await get(http, new_site, origin="https://evil.example")).status_code == 403
+    assert (await get(http, new_site, origin="null")).status_code == 403
+    revoked = await app.services.sites.rotate_public_key(new_site.site.id, grace_s=0)
+    assert (await get(http, new_site)).status_code == 401
+    assert revoked.api_key_public != new_site.site.api_key_public
+
+
+async def test_hidden_comments_change_no_public_byte(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis, clock: ManualClock
+) -> None:
+    """T1: the same page with and without what is hidden."""
+    ada, eve = await create(http, new_site, "ada"), await create(http, new_site, "eve")
+    await write(ada, "public")
+    await redis.sadd(f"site:{new_site.site.id}:shadowbanned", eve.id)
+    await warm(app, http, new_site)
+    before = await get(http, new_site)
+    await write(eve, "shadowed")
+    await app.services.sites.change(new_site.site.id, settings={"moderation_mode": "pre"})
+    await write(ada, "pending")
+    clock.advance(seconds=2)
+    after = await get(http, new_site)
+    assert (after.content, after.headers["etag"]) == (before.content, before.headers["etag"])
+    assert (await read(http, new_site, person=ada))["total"] == 2
+    own = await get(http, new_site, authorization=f"Bearer {ada.token}")
+    assert own.headers["cache-control"] == "private, no-store"
+
+
+async def test_another_worker_sees_a_change_within_a_second(
+    app: Application,
+    http: httpx.AsyncClient,
+    new_site: NewSite,
+    bundled: BundledStore,
+    settings: Settings,
+    keyring: Keyring,
+    clock: ManualClock,
+) -> None:
+    second = create_app(settings, bundled.address, keyring, clock=clock)
+    async with second.lifespan():
+        transport = httpx.ASGITransport(second)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://second") as other:
+            ada = await create(http, new_site, "ada")
+            assert (await read(other, new_site))["total"] == 0
+            await write(ada, "hi")
+            assert (await read(http, new_site))["total"] == 1, "the writer's worker at once"
+            clock.advance(seconds=1)
+            assert (await read(other, new_site))["total"] == 1
+
+
+async def test_readers_during_a_storm_of_writes_see_whole_states(http: httpx.AsyncClient, new_site: NewSite) -> None:
+    ada = await create(http, new_site, "ada")
+    root = await write(ada, "root")
+    done = asyncio.Event()
+    torn: list[object] = []
+
+    async def reader() -> None:
+        while not done.is_set():
+            thread = await read(http, new_site)
+            counted = sum(1 + len(node.get("r", [])) for node in thread["tree"]["c"])
+            if counted != thread["total"]:
+                torn.append(thread)
+            await asyncio.sleep(0)  # an answer from memory never waits, so nobody else would get a turn
+
+    readers = [asyncio.create_task(reader()) for _ in range(5)]
+    for number in range(30):
+        await write(ada, f"reply {number}", under=[str(root["i"])])
+        assert (await read(http, new_site))["total"] == number + 2, "an author always sees what they just wrote"
+    done.set()
+    await asyncio.gather(*readers)
+    assert torn == []
