@@ -11,7 +11,15 @@ from litestar.exceptions import (
     NotFoundException,
     ValidationException,
 )
-from redis.exceptions import AuthenticationError, BusyLoadingError, OutOfMemoryError, RedisError
+from redis.exceptions import (
+    AuthenticationError,
+    BusyLoadingError,
+    ClusterError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    TryAgainError,
+)
 from redis.exceptions import ConnectionError as StoreConnectionError
 from redis.exceptions import TimeoutError as StoreTimeoutError
 
@@ -123,7 +131,9 @@ def as_known(error: Exception) -> ThreadKitError | None:
             return StoreFull()
         case AuthenticationError() | BusyLoadingError() | StoreConnectionError() | StoreTimeoutError():
             return StoreUnavailable()
-        case RedisError() if any(word in str(error) for word in ("READONLY", "MISCONF", "NOREPLICAS", "CLUSTERDOWN")):
+        case ReadOnlyError() | ClusterError() | TryAgainError():
+            return StoreUnavailable()
+        case RedisError() if any(word in str(error) for word in ("MISCONF", "NOREPLICAS", "BUSY ")):
             return StoreUnavailable()
         case ValidationException():
             return _validation(error)

@@ -57,7 +57,7 @@ class Leaving:
             offset = 0
             while ids := await self._queries.ids_by_author(site.id, user_id, offset=offset, limit=BATCH):
                 found = await self._queries.by_ids(site.id, ids)
-                comments += [msgspec.to_builtins(comment) for comment in found if comment.author_id == user_id]
+                comments += [_exported(comment) for comment in found if comment.author_id == user_id]
                 offset += BATCH
             keys = self._keys.site(site.id)
             for page_id in await self._redis.smembers(keys.voted_pages(user_id)):
@@ -95,3 +95,8 @@ class Leaving:
                 batch = [CommentId(comment_id) for comment_id in voted[start : start + BATCH]]
                 forgotten += await self._forget_votes(site_id, user_id, page_id, batch)
         return forgotten
+
+
+def _exported(comment: Comment) -> dict[str, Any]:
+    """A comment as its author may see it: not whether others do."""
+    return {name: value for name, value in msgspec.to_builtins(comment).items() if name != "is_shadowed"}

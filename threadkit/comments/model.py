@@ -114,6 +114,12 @@ class EditWindowOver(Conflict):
     code = "edit_window_over"
 
 
+class ApprovedAlready(Conflict):
+    """On this site a moderator approves what is shown, so an approved comment cannot be changed. Write another."""
+
+    code = "approved_already"
+
+
 class CommentChanged(Conflict):
     """The comment was changed meanwhile. Load it again."""
 

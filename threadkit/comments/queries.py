@@ -45,7 +45,13 @@ class CommentQueries:
             if viewer_id:
                 pipe.zrange(keys.unlisted(page_id, viewer_id), -most, -1)
             answers = await pipe.execute()
-        return await self.by_ids(site_id, [comment_id for ids in answers for comment_id in ids])
+        found = await self.by_ids(site_id, [comment_id for ids in answers for comment_id in ids])
+        # Replies whose parents are older than what fits would hang in the air: their parents come along.
+        have = {comment.id for comment in found}
+        while missing := sorted({comment.parent_id for comment in found if comment.parent_id} - have):
+            have |= set(missing)
+            found += await self.by_ids(site_id, missing)
+        return found
 
     async def has_own_view(self, site_id: SiteId, page_id: PageId, user_id: UserId) -> bool:
         """Whether a user has blocked somebody, or has comments here that only they see."""

@@ -1,7 +1,9 @@
 """`/v1/comments` and what else is about a page's comments. Contract 4.3."""
 
+import re
 from typing import Annotated, Any
 
+import msgspec
 from litestar import Response, Router, delete, get, patch, post, put
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
@@ -13,9 +15,10 @@ from threadkit.comments.model import LONGEST_URL, CommentDraft, CommentItem, Inv
 from threadkit.comments.service import PinState
 from threadkit.errors import Invalid, InvalidParameter, Unauthenticated
 from threadkit.http.request import Request
-from threadkit.ids import CommentId, UserId, is_uuid
+from threadkit.ids import CommentId, UserId, digest, is_uuid
 from threadkit.services import Services
 from threadkit.sites.model import Site
+from threadkit.text import clean_source
 from threadkit.users.access import (
     UserIsBlocked,
     UsernameRequired,
@@ -24,6 +27,7 @@ from threadkit.users.access import (
     requires_name,
     requires_user,
 )
+from threadkit.users.sessions import Device
 from threadkit.users.viewer import Viewer
 from threadkit.votes.service import Direction, VoteResult
 
@@ -117,15 +121,16 @@ async def post_comment(
     request: Request,
     site: NamedDependency[Site],
     maybe_viewer: NamedDependency[Viewer | None],
+    device: NamedDependency[Device],
     services: NamedDependency[Services],
 ) -> PostedComment:
     """`parent_path` holds the ids from the root to the parent. An `Idempotency-Key` makes repeating safe."""
+    data.author_name = clean_source(data.author_name or "").replace("\n", " ")
     _may_write(site, maybe_viewer, data.author_name)
     if data.parent_path:
         _uuid(data.parent_path[-1])
-    key = request.headers.get("idempotency-key", "")
     comment = await services.comments.post(
-        site, data, author=maybe_viewer, request_key=key if key.isalnum() and len(key) <= 64 else None
+        site, data, author=maybe_viewer, request_key=_request_key(request, data, maybe_viewer, device)
     )
     return PostedComment(TreeComment.of(comment))
 
@@ -237,6 +242,17 @@ async def comments_of(
     return CommentList(
         *await services.comments.by_author(site, author.id, offset=offset, limit=min(limit, 100), viewer=None)
     )
+
+
+def _request_key(request: Request, draft: CommentDraft, viewer: Viewer | None, device: Device) -> str | None:
+    """What makes two requests the same one: sender, their key, and all that they say."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not re.fullmatch(r"[\x21-\x7e]{1,128}", key):
+        raise InvalidParameter(name="Idempotency-Key", why="must be 1 to 128 characters without spaces")
+    sender = viewer.id if viewer else f"nobody at {device.client}"
+    return digest(msgspec.json.encode([sender, key, draft]).decode())[:32]
 
 
 def _may_write(site: Site, viewer: Viewer | None, author_name: str | None) -> None:

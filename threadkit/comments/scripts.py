@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from threadkit.comments.model import Comment, CommentChanged, CommentNotFound, Page, PageLocked, ParentNotFound
-from threadkit.ids import CommentId, PageId, SiteId, UserId, digest
+from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys, SiteKeys
 from threadkit.storage.lua import LuaScript
@@ -58,7 +58,7 @@ class PostComment(_CommentScript):
                 keys.modqueue(),
                 keys.unlisted(comment.page_id, comment.author_id),
                 keys.outbox(),
-                keys.repeated(digest(f"{comment.author_id} {request_key}")[:32]),
+                keys.repeated(request_key or "none"),
             ],
             args=[
                 comment.id,
@@ -71,6 +71,7 @@ class PostComment(_CommentScript):
                 comment.parent_id or "",
                 comment.page_id,
                 REPEATED_S if request_key else 0,
+                comment.author_id,
             ],
         )
         match reply:
@@ -90,10 +91,13 @@ class EditComment(_CommentScript):
         keys = self._keys.site(before.site_id)
         old, new = to_hash(before), to_hash(after)
         changed = {name: value for name, value in new.items() if old.get(name) != value}
+        gone = [name for name in old if name not in new]
         reply = await self._run(
             keys=[keys.comment(before.id), keys.page(before.page_id)],
-            args=[before.updated_at, _flat(changed), now_ms],
+            args=[before.updated_at, _flat(changed), now_ms, msgspec.json.encode(gone).decode(), after.content],
         )
+        if reply == "LOCKED":
+            raise PageLocked
         if reply == "GONE":
             raise CommentNotFound
         if reply == "CHANGED":
@@ -140,6 +144,7 @@ class AnonymiseComment(_CommentScript):
                 keys.page(comment.page_id),
                 keys.comments_of(author_id),
                 keys.unlisted(comment.page_id, author_id),
+                keys.page_new(comment.page_id),
             ],
             args=[author_id, comment.id, _flat(fields), now_ms],
         )

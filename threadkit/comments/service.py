@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from threadkit import scoring, text
 from threadkit.clock import Clock, iso
 from threadkit.comments.model import (
+    ApprovedAlready,
     Comment,
     CommentDraft,
     CommentItem,
@@ -22,6 +23,7 @@ from threadkit.comments.model import (
     Page,
     PageNotFound,
     PageTree,
+    ParentNotFound,
     PostingDisabled,
     Sort,
     Status,
@@ -34,7 +36,7 @@ from threadkit.comments.model import (
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.scripts import DeleteComment, EditComment, Listing, PostComment, TogglePin
 from threadkit.comments.snapshots import Snapshot, Snapshots
-from threadkit.comments.tree import build_tree, is_visible
+from threadkit.comments.tree import DEEPEST, build_tree, is_visible
 from threadkit.ids import CommentId, PageId, UserId, new_uuid
 from threadkit.settings import Settings
 from threadkit.sites.model import Site
@@ -44,6 +46,9 @@ from threadkit.storage.keys import Keys
 from threadkit.users.model import ANONYMOUS_USER
 from threadkit.users.queries import UserQueries
 from threadkit.users.viewer import Viewer
+
+MOST_LISTED = 10_000
+LIST_BATCH = 200
 
 
 class PinState(Struct):
@@ -122,10 +127,11 @@ class CommentService:
             raise PostingDisabled
         page_id = self.page_id(site, draft.page_url)
         body = await self._prepare(draft.content)
-        comment = self._new_comment(site, page_id, draft, body, author)
+        parent_id = await self._parent_of(site, draft)
+        comment = self._new_comment(site, page_id, draft, body, author, parent_id)
         written = await self._post_comment(
             comment,
-            Page(site_id=site.id, url=draft.page_url, title=draft.title),
+            Page(site_id=site.id, url=comment.page_url, title=draft.title),
             listing=_listing(comment),
             hot=scoring.as_text(scoring.hot(site.settings.hot, 0, 0, comment.created_ms)),
             event=_posted_event(comment),
@@ -142,6 +148,12 @@ class CommentService:
         if site.settings.posting_disabled:
             raise PostingDisabled
         now_ms = self._clock.now_ms()
+        if (
+            site.settings.moderation_mode == "pre"
+            and comment.status is Status.APPROVED
+            and editor.role < Role.MODERATOR
+        ):
+            raise ApprovedAlready
         if now_ms - comment.created_ms > site.settings.edit_window_minutes * 60_000:
             raise EditWindowOver
         body = await self._prepare(content)
@@ -179,17 +191,24 @@ class CommentService:
         self, site: Site, author_id: UserId, *, offset: int, limit: int, viewer: Viewer | None
     ) -> tuple[list[CommentItem], bool]:
         """Newest first: one's own in every status, another's only where they can be seen."""
-        ids = await self._queries.ids_by_author(site.id, author_id, offset=offset, limit=limit + 1)
-        comments = await self._queries.by_ids(site.id, ids[:limit])
         is_own = viewer is not None and viewer.id == author_id
-        shown = [
-            comment
-            for comment in comments
-            if comment.author_id == author_id
-            and (is_own or (comment.status is Status.APPROVED and is_visible(comment, None, frozenset())))
-        ]
-        items = [CommentItem(comment.page_id, TreeComment.of(comment), comment.page_url) for comment in shown]
-        return items, len(ids) > limit
+        # Counted over what this viewer may see, so that a gap never betrays what is hidden.
+        shown: list[Comment] = []
+        start = 0
+        while len(shown) <= offset + limit and start < MOST_LISTED:
+            ids = await self._queries.ids_by_author(site.id, author_id, offset=start, limit=LIST_BATCH)
+            if not ids:
+                break
+            start += LIST_BATCH
+            shown += [
+                comment
+                for comment in await self._queries.by_ids(site.id, ids)
+                if comment.author_id == author_id
+                and (is_own or (comment.status is Status.APPROVED and is_visible(comment, None, frozenset())))
+            ]
+        page = shown[offset : offset + limit]
+        items = [CommentItem(comment.page_id, TreeComment.of(comment), comment.page_url) for comment in page]
+        return items, len(shown) > offset + limit
 
     async def votes_on_page(self, site: Site, page_url: str, viewer: Viewer) -> dict[str, str]:
         return await self._queries.votes_on_page(site.id, viewer.id, self.page_id(site, page_url))
@@ -214,13 +233,25 @@ class CommentService:
         raise CommentNotFound
 
     def page_id(self, site: Site, page_url: str) -> PageId:
-        return page_id_of(site.id, normal_url(page_url, drop_tracking=site.settings.drop_tracking_parameters))
+        return page_id_of(site.id, self._normal_url(site, page_url))
+
+    def _normal_url(self, site: Site, page_url: str) -> str:
+        return normal_url(page_url, drop_tracking=site.settings.drop_tracking_parameters)
 
     async def _existing(self, site: Site, comment_id: CommentId) -> Comment:
         comment = await self._queries.by_id(site.id, comment_id)
         if comment is None or comment.status is Status.DELETED:
             raise CommentNotFound
         return comment
+
+    async def _parent_of(self, site: Site, draft: CommentDraft) -> CommentId | None:
+        """Where a reply hangs: on what it answers, or beside it where the thread is as deep as threads get."""
+        if not draft.parent_path:
+            return None
+        parent = await self._queries.by_id(site.id, CommentId(draft.parent_path[-1]))
+        if parent is None:
+            raise ParentNotFound
+        return parent.parent_id if parent.depth >= DEEPEST else parent.id
 
     async def _prepare(self, content: str) -> _Text:
         """Tidy, measure, resolve names, render: off the event loop, because it can take a while."""
@@ -239,7 +270,13 @@ class CommentService:
         return _Text(source, rendered.html, list(found.values()))
 
     def _new_comment(
-        self, site: Site, page_id: PageId, draft: CommentDraft, body: _Text, author: Viewer | None
+        self,
+        site: Site,
+        page_id: PageId,
+        draft: CommentDraft,
+        body: _Text,
+        author: Viewer | None,
+        parent_id: CommentId | None,
     ) -> Comment:
         now = iso(self._clock.now_ms())
         is_held = site.settings.moderation_mode == "pre" and (author is None or author.role < Role.MODERATOR)
@@ -247,12 +284,12 @@ class CommentService:
             id=CommentId(new_uuid()),
             site_id=site.id,
             page_id=page_id,
-            page_url=draft.page_url,
+            page_url=self._normal_url(site, draft.page_url),
             author_id=author.id if author else ANONYMOUS_USER,
             author_name=author.user.name if author else " ".join((draft.author_name or "").split()),
             author_avatar=author.user.avatar_url if author else None,
             author_karma=author.user.karma if author else 0,
-            parent_id=CommentId(draft.parent_path[-1]) if draft.parent_path else None,
+            parent_id=parent_id,
             content=body.source,
             content_html=body.html,
             mentions=body.mentions or None,

@@ -61,7 +61,10 @@ class OutboxWorker:
         """Take everything that waits now forward; says how many entries that were."""
         done = 0
         for site in await self._site_queries.all():
-            done += await self._drain_site(site.id)
+            try:
+                done += await self._drain_site(site.id)
+            except RedisError as error:  # one site's trouble is not the others'
+                log.warning("outbox_waits", site_id=site.id, why=str(error))
         return done
 
     async def _run(self) -> None:
@@ -84,19 +87,26 @@ class OutboxWorker:
         try:
             entries = await self._redis.xrange(keys.outbox(), count=BATCH)
             for entry_id, fields in entries:
-                await self._carry_out(site_id, entry_id, msgspec.json.decode(fields["event"]))
+                try:
+                    await self._carry_out(site_id, entry_id, msgspec.json.decode(fields["event"]))
+                except (KeyError, ValueError, TypeError, msgspec.DecodeError) as error:
+                    # Nobody here understands it, perhaps a newer server does: kept aside, so that others go on.
+                    log.warning("outbox_dead_letter", site_id=site_id, entry=entry_id, why=repr(error))
+                    await self._redis.xadd(keys.outbox_dead(), fields)
                 await self._redis.xdel(keys.outbox(), entry_id)
             return len(entries)
         finally:
             await self._release(keys.outbox_lease(), self._name)
 
     async def _carry_out(self, site_id: SiteId, entry_id: str, event: dict[str, Any]) -> None:
-        user_id = UserId(event["user_id"])
+        user_id = UserId(event.get("user_id", ""))
         match event["type"]:
             case "comment_posted":
                 await self._apply(user_id, site_id, entry_id, field="total_comments", change=1)
             case "karma":
                 await self._apply(user_id, site_id, entry_id, field="karma", change=int(event["change"]))
+            case unknown:
+                raise ValueError(f"nobody knows what {unknown} means")
 
 
 def _comparable(entry_id: str) -> str:

@@ -84,6 +84,8 @@ class SetupService:
 
     async def make_owner(self, token: str, *, name: str, email: str, password: str) -> tuple[Site, User]:
         """Use the link up and make its bearer the owner of the first site."""
+        if not await self.link_is_good(token):
+            raise LinkUsed
         check_username(name)
         address = normal_email(email)
         check_password(password, about=(name, address))

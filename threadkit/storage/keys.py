@@ -201,6 +201,10 @@ class SiteKeys(_Group):
     def outbox(self) -> str:
         return f"site:{self._id}:outbox"
 
+    @key(Kind.STREAM, "outbox entries that nobody understood", writers="outbox")
+    def outbox_dead(self) -> str:
+        return f"site:{self._id}:outbox:dead"
+
     @key(Kind.STRING, "the worker that takes the outbox forward", writers="outbox", ttl_s=15)
     def outbox_lease(self) -> str:
         return f"lock:outbox:{self._id}"

@@ -41,9 +41,9 @@ class Listener:
 
     async def stop(self) -> None:
         if self._task:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            while not self._task.done():  # the client library has been seen to swallow a cancellation
+                self._task.cancel()
+                await asyncio.wait({self._task}, timeout=1)
         self.is_listening = False
 
     async def _run(self) -> None:

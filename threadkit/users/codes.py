@@ -75,13 +75,20 @@ class CodeService:
         await self._windows.spend(self._per_target, self._digest(target)[:32])
 
     async def send(
-        self, target: str, purpose: VerificationType, *, site_name: str, user_id: UserId | None = None
+        self,
+        target: str,
+        purpose: VerificationType,
+        *,
+        site_name: str,
+        user_id: UserId | None = None,
+        deliver: bool = True,
     ) -> None:
         """A fresh code; the one before it is void."""
         code = f"{secrets.randbelow(1_000_000):06d}"
         stored = _Stored(self._digest(f"{target}:{code}"), purpose, iso(self._clock.now_ms()), user_id)
         await self._redis.set(self._keys.shared.verification(target), msgspec.json.encode(stored), ex=LIFE_S)
-        self._sender.send_code(target, code, purpose=purpose, site_name=site_name)
+        if deliver:
+            self._sender.send_code(target, code, purpose=purpose, site_name=site_name)
 
     async def check(self, target: str, purpose: VerificationType, code: str, *, use_up: bool) -> None:
         """Raise unless this is the code. Only `use_up` ends it, for a caller who may still have to ask for a name."""

@@ -62,6 +62,12 @@ class PhoneTaken(Conflict):
     code = "phone_taken"
 
 
+class ProfileChanged(Conflict):
+    """The profile was changed from elsewhere meanwhile. Please try again."""
+
+    code = "profile_changed"
+
+
 Link = Annotated[str, Meta(max_length=300)]
 
 
@@ -96,6 +102,10 @@ class User(Struct, frozen=True, kw_only=True):
     username_set: bool = False
     total_comments: int = 0
     social_links: SocialLinks | None = None
+    vouched: bool | None = None
+    """The address was vouched for by a site's owner, not proved by the person."""
+    auth_epoch: int = 0
+    """Raised whenever all sessions end; a sign-in that began before does not finish after."""
     linked: list[str] | None = None
     """Accounts elsewhere beside the first one, as `provider:id`."""
 
@@ -196,7 +206,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
 
 VerificationType = Literal["email", "phone", "password_reset"]
 
-_SHAPE = re.compile(r"^[A-Za-z0-9_-]+$")
+_SHAPE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def check_username(name: str) -> str:
@@ -207,7 +217,7 @@ def check_username(name: str) -> str:
         raise InvalidUsername(why=f"must be {LONGEST_NAME} characters or less")
     if name.lower().startswith(GUEST_PREFIX):
         raise InvalidUsername(why=f"cannot start with {GUEST_PREFIX}")
-    if not _SHAPE.match(name) or not name.isascii():
+    if not _SHAPE.fullmatch(name):
         raise InvalidUsername(why="can only contain letters, numbers, hyphens and underscores")
     if name[0] in "-_":
         raise InvalidUsername(why="cannot start with a hyphen or underscore")
@@ -244,7 +254,7 @@ def guest_name(wanted: str | None) -> str:
 def name_key(name: str) -> str:
     """A name as it stands in a key: lower case, or a digest when it has characters that a key may not have."""
     lower = name.lower()
-    return lower if _SHAPE.match(lower) else digest(lower)[:32]
+    return lower if _SHAPE.fullmatch(lower) else digest(lower)[:32]
 
 
 def normal_email(text: str) -> str:

@@ -20,6 +20,7 @@ from threadkit.users.queries import UserQueries
 from threadkit.users.scripts import ChangeProfile
 
 UNFINISHED_MS = 10_000
+_UNIQUE = ("name", "email", "phone", "provider", "provider_id", "linked")
 
 
 class ProviderTaken(Conflict):
@@ -62,10 +63,15 @@ class UserRegistry:
             old, new = to_hash(before), to_hash(after)
             changed = {name: value for name, value in new.items() if old.get(name) != value}
             gone = tuple(name for name in old if name not in new)
-            if (changed or gone) and not await self._change(before.id, fields=changed, remove=gone):
+            unless_changed = {name: old.get(name, "") for name in _UNIQUE}
+            if (changed or gone) and not await self._change(
+                before.id, fields=changed, remove=gone, unless_changed=unless_changed
+            ):
                 return after  # deleted meanwhile: the claims are undone
             undo.pop_all()
-        for entry in set(self._entries(before)) - set(self._entries(after)):
+        # Only what the profile does not (again) hold by now.
+        now = await self._queries.by_id(before.id) or after
+        for entry in set(self._entries(before)) - set(self._entries(now)):
             await self._release(entry, before.id)
         return after
 
@@ -110,7 +116,13 @@ class UserRegistry:
             holder = UserId(await self._claim(entry, user_id, instead_of=holder))
         if holder != user_id:
             raise taken
-        undo.push_async_callback(self._release, entry, user_id)
+        undo.push_async_callback(self._give_back, entry, user_id)
+
+    async def _give_back(self, entry: str, user_id: UserId) -> None:
+        """Undo a claim, unless the same user holds it by another change that went through."""
+        now = await self._queries.by_id(user_id)
+        if now is None or entry not in self._entries(now):
+            await self._release(entry, user_id)
 
     async def _is_abandoned(self, holder: UserId) -> bool:
         made_long_ago = self._clock.now_ms() - uuid_ms(holder) > UNFINISHED_MS

@@ -10,7 +10,7 @@ from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.lua import LuaScript
 from threadkit.storage.records import to_hash
-from threadkit.users.model import Session, VerificationType
+from threadkit.users.model import ProfileChanged, Session, VerificationType
 
 
 class _UserScript(LuaScript):
@@ -29,7 +29,9 @@ class _UserScript(LuaScript):
 class SaveSession(_UserScript):
     file = "save_session.lua"
 
-    async def __call__(self, session: Session, *, life_s: int, most: int, provider_session: bytes = b"") -> bool:
+    async def __call__(
+        self, session: Session, *, life_s: int, most: int, epoch: int, provider_session: bytes = b""
+    ) -> bool:
         """False when the user is gone."""
         keys = self._keys.user(session.user_id)
         fields = list(chain.from_iterable(to_hash(session).items()))
@@ -42,6 +44,7 @@ class SaveSession(_UserScript):
                 *self._fronts(session.user_id),
                 msgspec.json.encode(fields).decode(),
                 provider_session.decode(),
+                epoch,
             ],
         )
         return bool(reply == "OK")
@@ -49,11 +52,11 @@ class SaveSession(_UserScript):
 
 class EndSessions(_UserScript):
     file = "end_sessions.lua"
+    repeatable = False
 
     async def __call__(self, user_id: UserId, *, only: SessionId | str = "", keep: SessionId | str = "") -> int:
-        return int(
-            await self._run(keys=[self._keys.user(user_id).sessions()], args=[*self._fronts(user_id), only, keep])
-        )
+        keys = self._keys.user(user_id)
+        return int(await self._run(keys=[keys.sessions(), keys.profile()], args=[*self._fronts(user_id), only, keep]))
 
 
 class TouchSession(_UserScript):
@@ -101,16 +104,22 @@ class CheckCode(_UserScript):
 
 class ChangeProfile(_UserScript):
     file = "change_profile.lua"
+    repeatable = False
 
-    async def __call__(self, user_id: UserId, *, fields: dict[str, str], remove: tuple[str, ...] = ()) -> bool:
-        """False when the user is gone."""
+    async def __call__(
+        self, user_id: UserId, *, fields: dict[str, str], remove: tuple[str, ...], unless_changed: dict[str, str]
+    ) -> bool:
+        """False when the user is gone; raises when somebody else changed one of `unless_changed` meanwhile."""
         changed = await self._run(
             keys=[self._keys.user(user_id).profile()],
             args=[
                 msgspec.json.encode(list(chain.from_iterable(fields.items()))).decode(),
                 msgspec.json.encode(remove).decode(),
+                msgspec.json.encode(unless_changed).decode(),
             ],
         )
+        if int(changed) < 0:
+            raise ProfileChanged
         return bool(changed)
 
 

@@ -27,7 +27,7 @@ from threadkit.users.model import (
 )
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
-from threadkit.users.scripts import RemoveUser
+from threadkit.users.scripts import EndSessions, RemoveUser
 
 
 class UserNotFound(NotFound):
@@ -87,6 +87,7 @@ class UserService:
         self._roles = roles
         self._traces = traces
         self._remove = RemoveUser(redis, keys)
+        self._end_sessions = EndSessions(redis, keys)
 
     async def create_by_owner(self, name: str, email: str | None) -> User:
         """A user made with the secret key: any name that is not blank, and an address that counts as proved."""
@@ -100,6 +101,7 @@ class UserService:
             created_at=iso(self._clock.now_ms()),
             email=normal_email(email) if email else None,
             email_verified=bool(email),
+            vouched=True if email else None,
             username_set=True,
         )
         try:
@@ -151,6 +153,8 @@ class UserService:
     async def leave(self, user: User) -> Departure:
         """Delete an account. The profile goes last, so that a crash in between leaves a way to ask again."""
         keys = self._keys.user(user.id)
+        # Other devices first, so that nothing new is written while the old is taken away.
+        await self._end_sessions(user.id)
         comments, votes = await self._traces.forget(user.id)
         for site in await self._site_queries.all():
             await self._roles.forget(site.id, user.id)
@@ -163,6 +167,9 @@ class UserService:
         )
         await self._registry.release_all(user)
         await self._remove(user.id)
+        # What was under way when the sessions ended.
+        late_comments, late_votes = await self._traces.forget(user.id)
+        comments, votes = comments + late_comments, votes + late_votes
         return Departure(comments_deleted=comments, votes_deleted=votes)
 
     async def export(self, user: User) -> dict[str, Any]:
@@ -180,7 +187,7 @@ class UserService:
         ]
         return {
             "exported_at": iso(self._clock.now_ms()),
-            "profile": user,
+            "profile": {name: value for name, value in msgspec.to_builtins(user).items() if name not in _NOT_EXPORTED},
             "has_password": await self._queries.password_hash(user.id) is not None,
             "sessions": sessions,
             "roles": roles,
@@ -190,5 +197,5 @@ class UserService:
         }
 
 
-# Secrets of a session: whoever reads an export must not be able to go on with it.
-_NOT_EXPORTED = {"refresh_id", "previous_id", "rotated_ms", "ver"}
+# Secrets of a session, with which whoever reads an export could go on; and what somebody who is shadowed must not learn.
+_NOT_EXPORTED = {"refresh_id", "previous_id", "rotated_ms", "ver", "shadow_banned", "auth_epoch"}

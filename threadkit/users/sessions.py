@@ -95,7 +95,9 @@ class SessionService:
             provider=user.provider,
             refresh_id=random_text(24),
         )
-        saved = await self._save(session, life_s=self._life_s, most=self._most, provider_session=provider_session)
+        saved = await self._save(
+            session, life_s=self._life_s, most=self._most, epoch=user.auth_epoch, provider_session=provider_session
+        )
         if not saved:
             raise UserGone
         return self._response(user, session.site_id, session.id, session.refresh_id)

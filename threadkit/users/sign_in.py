@@ -1,5 +1,6 @@
 """The ways in. Each one ends with a user who has proved something, and opens a session for them."""
 
+import contextlib
 from typing import Literal
 
 import msgspec
@@ -10,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from threadkit.clock import Clock, iso
-from threadkit.errors import Forbidden, Invalid, Unauthenticated, WrongShape
+from threadkit.errors import Forbidden, Invalid, TooMany, Unauthenticated, WrongShape
 from threadkit.ids import UserId, digest, new_uuid
 from threadkit.keyring import Keyring
 from threadkit.ratelimit.windows import Window, Windows
@@ -167,7 +168,9 @@ class SignIn:
         else:
             user = await self._registry.create(self._new_user(name, contact, proved=False))
         await self._redis.set(self._keys.user(user.id).password(), hashed)
-        await self._codes.send(contact.value, contact.kind, site_name=site.name, user_id=user.id)
+        with contextlib.suppress(TooMany):  # the account is there; the code can be asked for later
+            await self._codes.allow(contact.value, client=device.client)
+            await self._codes.send(contact.value, contact.kind, site_name=site.name, user_id=user.id)
         return await self._sessions.open(user, site.id, device)
 
     async def by_password(self, site: Site, contact: Contact, password: str, device: Device) -> AuthResponse:
@@ -196,13 +199,21 @@ class SignIn:
         """Send a code to whoever has this address; the answer is the same when nobody does."""
         _require(site.settings.auth.password)
         await self._codes.allow(contact.value, client=device.client)
-        if user := await self._behind(contact):
-            await self._codes.send(contact.value, "password_reset", site_name=site.name, user_id=user.id)
+        user = await self._behind(contact)
+        # For nobody a code is made and not sent, so that guessing it is answered the same way.
+        await self._codes.send(
+            contact.value,
+            "password_reset",
+            site_name=site.name,
+            user_id=user.id if user else None,
+            deliver=user is not None,
+        )
 
     async def reset(self, site: Site, contact: Contact, code: str, password: str) -> None:
         """A new password; whoever was signed in with the old one is out."""
         _require(site.settings.auth.password)
         check_password(password, about=(contact.value, site.name))
+        await self._codes.check(contact.value, "password_reset", code, use_up=False)
         hashed = await self._passwords.hash(password)
         await self._codes.check(contact.value, "password_reset", code, use_up=True)
         user = await self._behind(contact)
@@ -216,7 +227,8 @@ class SignIn:
         """Every other device is signed out."""
         stored = await self._queries.password_hash(viewer.id)
         await self._windows.spend(PER_ACCOUNT_HOUR, viewer.id)
-        if stored is not None and not await self._passwords.verify(stored, old or ""):
+        # Somebody without a password proves their address for the first one: forgot, then reset.
+        if not await self._passwords.verify(stored, old or ""):
             raise InvalidCredentials
         check_password(new, about=(viewer.user.name, viewer.user.email or ""))
         await self._redis.set(self._keys.user(viewer.id).password(), await self._passwords.hash(new))
@@ -314,8 +326,7 @@ class SignIn:
             provider=f"sso-{site.id}",
             provider_id=digest(said.sub)[:40],
             name=said.name,
-            email=said.email,
-            email_verified=said.email_verified,
+            # A site vouches for its own users, not for addresses: those belong to accounts of the whole server.
             avatar_url=check_avatar_url(said.avatar) if said.avatar else None,
         )
 
@@ -332,7 +343,8 @@ class SignIn:
             return user
         await self._redis.unlink(self._keys.user(user.id).password())
         await self._sessions.end_all(user.id)
-        return await self._registry.change(user, _with_contact(user, contact, proved=True))
+        changed = await self._registry.change(user, _with_contact(user, contact, proved=True))
+        return await self._queries.by_id(user.id) or changed
 
     def _new_user(self, name: str, contact: Contact, *, proved: bool) -> User:
         blank = User(
@@ -349,8 +361,6 @@ class _SsoClaims(Struct):
     sub: str
     name: str
     exp: int
-    email: str | None = None
-    email_verified: bool = False
     avatar: str | None = None
     aud: str | None = None
 
@@ -361,12 +371,12 @@ class _SsoClaims(Struct):
 
 def _with_contact(user: User, contact: Contact, *, proved: bool) -> User:
     if contact.kind == "email":
-        return replace(user, email=contact.value, email_verified=proved)
+        return replace(user, email=contact.value, email_verified=proved, vouched=None)
     return replace(user, phone=contact.value, phone_verified=proved)
 
 
 def _is_proved(user: User, contact: Contact) -> bool:
-    return user.email_verified if contact.kind == "email" else user.phone_verified
+    return user.email_verified and not user.vouched if contact.kind == "email" else user.phone_verified
 
 
 def _require(is_on: bool) -> None:

@@ -25,7 +25,9 @@ class CastVote(LuaScript):
         super().__init__(client)
         self._keys = keys
 
-    async def __call__(self, comment: Comment, *, voter: UserId, direction: str, up_only: bool) -> Counts:
+    async def __call__(
+        self, comment: Comment, *, voter: UserId, direction: str, up_only: bool, is_shadowed: bool
+    ) -> Counts:
         keys = self._keys.site(comment.site_id)
         _, level_top, _, level_controversial = level_keys(keys, comment.page_id, comment.parent_id)
         reply = await self._run(
@@ -40,7 +42,7 @@ class CastVote(LuaScript):
                 level_controversial,
                 keys.outbox(),
             ],
-            args=[comment.id, direction, voter, comment.page_id, "true" if up_only else "false"],
+            args=[comment.id, direction, voter, comment.page_id, _word(up_only), _word(is_shadowed)],
         )
         if reply == "MISSING":
             raise CommentNotFound
@@ -48,6 +50,10 @@ class CastVote(LuaScript):
             raise OnlyUpvotes
         up, down, own, created_at = reply
         return Counts(int(up), int(down), own or None, from_iso(created_at))
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
 
 
 class ForgetVotes(LuaScript):

@@ -38,9 +38,14 @@ class VoteService:
         if comment is None:
             raise CommentNotFound
         counts = await self._cast_vote(
-            comment, voter=voter.id, direction=direction, up_only=site.settings.voting == "up"
+            comment,
+            voter=voter.id,
+            direction=direction,
+            up_only=site.settings.voting == "up",
+            is_shadowed=voter.is_shadowed,
         )
         self._snapshots.drop(comment.page_id)
         hot = scoring.hot(site.settings.hot, counts.up, counts.down, counts.created_ms)
-        await self._settle_rank(comment, counts, hot=scoring.as_text(hot))
+        if not voter.is_shadowed:
+            await self._settle_rank(comment, counts, hot=scoring.as_text(hot))
         return VoteResult(counts.up, counts.down, counts.own)  # type: ignore[arg-type]

@@ -9,9 +9,11 @@ from joserfc.jwk import OctKey
 from redis.asyncio import Redis
 
 from tests.make import ManualClock
-from tests.people import create, post
+from tests.people import Letterbox, Person, create, post
 from threadkit.app import Application
 from threadkit.sites.model import NewSite
+from threadkit.users.sessions import Device
+from threadkit.users.sign_in import Identity
 
 
 @pytest.fixture
@@ -77,26 +79,44 @@ async def test_without_the_switch_or_the_secret_it_is_off(
     assert (await post(http, new_site, "/v1/auth/sso", {"token": signed(secret, clock)})).status_code == 403
 
 
-async def test_only_a_verified_address_links_accounts(
+async def test_a_site_cannot_claim_an_address_that_belongs_to_somebody(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, secret: str, clock: ManualClock
 ) -> None:
-
+    """Accounts are the whole server's: one site's server must not open another site's owner's."""
     ada = await create(http, new_site, "ada", "ada@example.org")
-    unproved = signed(secret, clock, sub="a", email="ada@example.org")
-    assert (await post(http, new_site, "/v1/auth/sso", {"token": unproved})).json()["user"]["id"] != ada.id
-    proved = signed(secret, clock, sub="b", email="ada@example.org", email_verified=True)
-    assert (await post(http, new_site, "/v1/auth/sso", {"token": proved})).json()["user"]["id"] == ada.id
+    token = signed(secret, clock, email="ada@example.org", email_verified=True)
+    stranger = Person.of(
+        http, new_site.site.api_key_public, (await post(http, new_site, "/v1/auth/sso", {"token": token})).json()
+    )
+    assert stranger.id != ada.id
+    first = await stranger.call("PUT", "/v1/users/me/password", {"new_password": "correct horse battery"})
+    assert first.status_code == 401, "a first password needs a proved address"
+
+
+async def test_whoever_proves_an_address_ends_what_an_owner_vouched_for(
+    http: httpx.AsyncClient, new_site: NewSite, letterbox: Letterbox
+) -> None:
+    made = await create(http, new_site, "ada", "ada@example.org")
+    await post(http, new_site, "/v1/auth/send-otp", {"email": "ada@example.org"})
+    body = {"email": "ada@example.org", "code": letterbox.newest_code()}
+    proved = await post(http, new_site, "/v1/auth/verify-otp", body)
+    assert proved.json()["user"]["id"] == made.id
+    assert (await made.call("GET", "/v1/users/me")).status_code == 401
 
 
 async def test_an_account_can_have_several_accounts_elsewhere(
-    http: httpx.AsyncClient, new_site: NewSite, secret: str, clock: ManualClock, redis: Redis
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis, letterbox: Letterbox
 ) -> None:
-    ada = await create(http, new_site, "ada", "ada@example.org")
-    for sub in ("first", "second"):
-        proved = signed(secret, clock, sub=sub, email="ada@example.org", email_verified=True)
-        assert (await post(http, new_site, "/v1/auth/sso", {"token": proved})).json()["user"]["id"] == ada.id
-    later = signed(secret, clock, sub="first")
-    assert (await post(http, new_site, "/v1/auth/sso", {"token": later})).json()["user"]["id"] == ada.id
+    device = Device("test", "here")
+    people = set()
+    for provider in ("google", "github", "google"):
+        identity = Identity(
+            provider=provider, provider_id="7", name="Ada", email="ada@example.org", email_verified=True
+        )
+        opened = await app.services.sign_in.by_provider(new_site.site, identity, device)
+        people.add(opened.user.id)
+    assert len(people) == 1
     assert len([key async for key in redis.scan_iter("provider:*")]) == 2
+    ada = Person(http, new_site.site.api_key_public, opened.token, opened.user.id, "ada")
     assert (await ada.call("DELETE", "/v1/users/me")).status_code == 200
     assert [key async for key in redis.scan_iter("provider:*")] == []

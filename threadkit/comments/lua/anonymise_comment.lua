@@ -4,6 +4,7 @@
 -- KEYS[2] page          hash
 -- KEYS[3] comments_of   zset of the author
 -- KEYS[4] unlisted      zset of the author on this page
+-- KEYS[5] page_new      zset: what is shown
 -- ARGV[1] author
 -- ARGV[2] comment id
 -- ARGV[3] fields and values that replace the identity, as a JSON list
@@ -16,6 +17,8 @@ redis.call('ZREM', KEYS[4], ARGV[2])
 if redis.call('HGET', KEYS[1], 'author_id') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], unpack(cjson.decode(ARGV[3])))
 redis.call('HDEL', KEYS[1], 'author_avatar')
-redis.call('HINCRBY', KEYS[2], 'version', 1)
-redis.call('HSET', KEYS[2], 'updated_ms', ARGV[4])
+if redis.call('ZSCORE', KEYS[5], ARGV[2]) then
+  redis.call('HINCRBY', KEYS[2], 'version', 1)
+  redis.call('HSET', KEYS[2], 'updated_ms', ARGV[4])
+end
 return 1

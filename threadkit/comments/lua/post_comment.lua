@@ -26,6 +26,7 @@
 -- ARGV[8] parent id, or ''
 -- ARGV[9] page id
 -- ARGV[10] how long a repeated request is known, s; '0' when it cannot be told apart
+-- ARGV[11] author
 --
 -- Returns {'OK'}, {'REPEATED', id}, {'LOCKED'} or {'PARENT_MISSING'}.
 
@@ -36,18 +37,22 @@ if before then return { 'REPEATED', before } end
 if redis.call('HGET', KEYS[2], 'locked') == 'true' then return { 'LOCKED' } end
 local depth = 0
 if ARGV[8] ~= '' then
-  local parent = redis.call('HMGET', KEYS[10], 'page_id', 'status', 'depth', 'is_shadowed')
-  if parent[1] ~= ARGV[9] or parent[2] ~= 'approved' or parent[4] == 'true' then return { 'PARENT_MISSING' } end
+  local parent = redis.call('HMGET', KEYS[10], 'page_id', 'status', 'depth', 'is_shadowed', 'author_id')
+  -- Whoever is shadowed may answer themselves, as anybody could.
+  local is_hidden = parent[4] == 'true' and not (ARGV[5] == 'shadowed' and parent[5] == ARGV[11])
+  if parent[1] ~= ARGV[9] or parent[2] ~= 'approved' or is_hidden then return { 'PARENT_MISSING' } end
   depth = tonumber(parent[3]) + 1
 end
 
 redis.call('HSET', KEYS[1], unpack(cjson.decode(ARGV[2])))
 redis.call('HSET', KEYS[1], 'depth', tostring(depth))
-redis.call('HSET', KEYS[2], unpack(cjson.decode(ARGV[6])))
 redis.call('ZADD', KEYS[11], ARGV[3], ARGV[1])
 redis.call('ZADD', KEYS[12], ARGV[3], ARGV[1])
 if ARGV[10] ~= '0' then redis.call('SET', KEYS[16], ARGV[1], 'EX', ARGV[10]) end
 if ARGV[5] == 'listed' then
+  -- What nobody sees leaves nothing on the page, and the first to write gives it its title.
+  local page = cjson.decode(ARGV[6])
+  for i = 1, #page, 2 do redis.call('HSETNX', KEYS[2], page[i], page[i + 1]) end
   redis.call('ZADD', KEYS[3], ARGV[3], ARGV[1])
   redis.call('ZADD', KEYS[4], 0, ARGV[1])
   redis.call('ZADD', KEYS[5], ARGV[4], ARGV[1])
@@ -59,9 +64,9 @@ if ARGV[5] == 'listed' then
   redis.call('HINCRBY', KEYS[2], 'comments', 1)
   redis.call('HINCRBY', KEYS[2], 'version', 1)
   redis.call('HSET', KEYS[2], 'updated_ms', ARGV[3])
+  redis.call('XADD', KEYS[15], '*', 'event', ARGV[7])
 else
   redis.call('ZADD', KEYS[14], ARGV[3], ARGV[1])
   if ARGV[5] == 'held' then redis.call('ZADD', KEYS[13], ARGV[3], ARGV[1]) end
 end
-redis.call('XADD', KEYS[15], '*', 'event', ARGV[7])
 return { 'OK' }

@@ -1,6 +1,7 @@
 -- End some or all sessions of a user, each with everything that belongs to it.
 --
 -- KEYS[1] sessions   set of the user's session ids
+-- KEYS[2] profile    hash
 -- ARGV[1] what stands before a session id in the key of a session (same slot as KEYS)
 -- ARGV[2] what stands before it in the key of a provider's session
 -- ARGV[3] the session to end, or '' for all
@@ -11,6 +12,7 @@
 -- An id alone is no right: it must be one of this user's.
 if ARGV[3] ~= '' and redis.call('SISMEMBER', KEYS[1], ARGV[3]) == 0 then return 0 end
 
+if ARGV[3] == '' and redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HINCRBY', KEYS[2], 'auth_epoch', 1) end
 local ids = ARGV[3] ~= '' and { ARGV[3] } or redis.call('SMEMBERS', KEYS[1])
 local ended = 0
 for _, id in ipairs(ids) do

@@ -9,10 +9,13 @@
 -- ARGV[5] what stands before it in the key of a provider's session
 -- ARGV[6] fields and values of the session, as a JSON list
 -- ARGV[7] the provider's session as JSON, or ''
+-- ARGV[8] epoch the user had when the sign-in began
 --
 -- Returns 'OK', or 'NO_USER'.
 
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'NO_USER' end
+-- All sessions were ended while this one was being opened.
+if (redis.call('HGET', KEYS[1], 'auth_epoch') or '0') ~= ARGV[8] then return 'NO_USER' end
 redis.call('HSET', ARGV[4] .. ARGV[1], unpack(cjson.decode(ARGV[6])))
 redis.call('EXPIRE', ARGV[4] .. ARGV[1], ARGV[2])
 if ARGV[7] ~= '' then redis.call('SET', ARGV[5] .. ARGV[1], ARGV[7], 'EX', ARGV[2]) end

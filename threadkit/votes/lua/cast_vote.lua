@@ -14,11 +14,12 @@
 -- ARGV[3] voter
 -- ARGV[4] page id
 -- ARGV[5] 'true' when only votes up are allowed
+-- ARGV[6] 'true' when the voter is shadowed: the vote is kept and answered, and counts for nobody else
 --
 -- Returns {up, down, the vote afterwards or '', created_at}, or 'MISSING', or 'UP_ONLY'.
 
 local comment = redis.call('HMGET', KEYS[1], 'status', 'author_id', 'created_at', 'is_shadowed', 'upvotes', 'downvotes')
-if comment[1] ~= 'approved' or comment[4] == 'true' then return 'MISSING' end
+if comment[1] ~= 'approved' or (comment[4] == 'true' and comment[2] ~= ARGV[3]) then return 'MISSING' end
 local before = redis.call('GET', KEYS[2]) or ''
 if ARGV[5] == 'true' and ARGV[2] == 'down' and before ~= 'down' then return 'UP_ONLY' end
 
@@ -28,7 +29,6 @@ local up = tonumber(comment[5]) + (after == 'up' and 1 or 0) - (before == 'up' a
 local down = tonumber(comment[6]) + (after == 'down' and 1 or 0) - (before == 'down' and 1 or 0)
 up, down = math.max(0, up), math.max(0, down)
 
-redis.call('HSET', KEYS[1], 'upvotes', tostring(up), 'downvotes', tostring(down))
 if after == '' then
   redis.call('DEL', KEYS[2])
   redis.call('HDEL', KEYS[3], ARGV[1])
@@ -38,6 +38,8 @@ else
   redis.call('HSET', KEYS[3], ARGV[1], after)
   redis.call('SADD', KEYS[4], ARGV[4])
 end
+if ARGV[6] == 'true' then return { up, down, after, comment[3] } end
+redis.call('HSET', KEYS[1], 'upvotes', tostring(up), 'downvotes', tostring(down))
 redis.call('ZADD', KEYS[6], 'XX', up - down, ARGV[1])
 redis.call('ZADD', KEYS[7], 'XX', up - down, ARGV[1])
 redis.call('ZADD', KEYS[8], 'XX', math.min(up, down), ARGV[1])

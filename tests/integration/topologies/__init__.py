@@ -1,0 +1,1 @@
+"""The store as a cluster and behind Sentinel."""
