@@ -7,12 +7,14 @@ from litestar import Litestar, Router
 from litestar.di import Provide
 from litestar.types import Receive, Scope, Send
 
+from threadkit import logs
 from threadkit.clock import Clock
 from threadkit.comments import routes as comments
 from threadkit.comments.fast_lane import FastLane
 from threadkit.docs import routes as docs
 from threadkit.health import routes as health
 from threadkit.health.service import HealthService
+from threadkit.http.access_log import AccessLog
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.manners import Manners
 from threadkit.http.metrics import Metrics
@@ -57,14 +59,17 @@ class Application:
             metrics=self.metrics,
         )
         self.litestar = self._litestar()
-        lane = FastLane(
-            self.litestar,
+        self.access_log = AccessLog(settings, self.addresses, as_text=logs.writes_text(settings))
+        manners = Manners(self.litestar, access_log=self.access_log, metrics=self.metrics)
+        self._outermost = FastLane(
+            manners,
             comments=self.services.comments,
             snapshots=self.services.snapshots,
             site_queries=self.services.site_queries,
+            access_log=self.access_log,
+            metrics=self.metrics,
             allow_localhost=settings.allow_localhost_origin,
         )
-        self._outermost = Manners(lane, addresses=self.addresses, metrics=self.metrics, access_log=settings.access_log)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._outermost(scope, receive, send)
@@ -80,6 +85,7 @@ class Application:
             yield
         finally:
             await services.stop()
+            self.access_log.flush()
 
     def _litestar(self) -> Litestar:
         settings, services = self.services.settings, self.services

@@ -13,7 +13,7 @@ _SECRETS = ("password", "secret", "token", "authorization", "code", "cookie", "a
 
 
 def configure(settings: Settings) -> None:
-    as_text = settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty())
+    as_text = writes_text(settings)
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
@@ -35,6 +35,10 @@ def configure(settings: Settings) -> None:
     )
     # Libraries speak through the standard module; they are heard when something is wrong.
     logging.basicConfig(level=logging.WARNING, handlers=[_Bridge()], force=True)
+
+
+def writes_text(settings: Settings) -> bool:
+    return settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty())
 
 
 class _Bridge(logging.Handler):

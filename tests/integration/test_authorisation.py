@@ -15,6 +15,7 @@ SOMEBODY = "01a1e1d5-9217-7000-be42-7b27b41a2a52"
 # open: no key is asked for · key: any key of the site · user: a signed-in user of the site · moderator: or more ·
 # secret: the secret key
 ROUTES = {
+    ("GET", "/"): "open",
     ("GET", "/health"): "open",
     ("GET", "/readyz"): "open",
     ("GET", "/version"): "open",

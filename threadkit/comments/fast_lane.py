@@ -4,14 +4,19 @@ It takes `GET /v1/comments` of visitors without an account, with a key this work
 allowed. Everything else, and everything unusual, goes the ordinary way, which gives the same answers.
 """
 
+import time
 from typing import Any
 from urllib.parse import parse_qs
 
 from litestar.types import ASGIApp, Receive, Send
+from redis.exceptions import RedisError
 
 from threadkit.comments.model import LONGEST_URL, Sort, normal_url, page_id_of
 from threadkit.comments.service import CommentService
 from threadkit.comments.snapshots import Key, Snapshot, Snapshots
+from threadkit.http.access_log import AccessLog
+from threadkit.http.manners import EXPOSED, HSTS, is_https, request_id_of
+from threadkit.http.metrics import Metrics
 from threadkit.sites.model import OpenedSite, Site, origin_host, origin_is_allowed
 from threadkit.sites.queries import SiteQueries
 
@@ -28,8 +33,12 @@ class FastLane:
         comments: CommentService,
         snapshots: Snapshots,
         site_queries: SiteQueries,
+        access_log: AccessLog,
+        metrics: Metrics,
         allow_localhost: bool,
     ) -> None:
+        self._access_log = access_log
+        self._metrics = metrics
         self._app = app
         self._comments = comments
         self._snapshots = snapshots
@@ -39,9 +48,10 @@ class FastLane:
         self._origins: dict[tuple[str, int, bytes], bool] = {}
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] != "GET":
+        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
+        started = time.perf_counter()
         headers = dict(scope["headers"])
         opened = self._known_site(headers)
         question = self._question(opened.site, scope["query_string"]) if opened else None
@@ -51,12 +61,26 @@ class FastLane:
         page_url, key = question
         snapshot = self._snapshots.fresh(key)
         if snapshot is None:
-            snapshot = await self._comments.snapshot(opened.site, page_url, key[3])
-        state = scope["state"]
-        state["opened"] = opened
-        state["origin_allowed"] = True
-        scope["path_template"] = PATH
-        await _answer(snapshot, headers, send)
+            try:
+                snapshot = await self._comments.snapshot(opened.site, page_url, key[3])
+            except (RedisError, OSError):  # the ordinary way knows how to say it
+                await self._app(scope, receive, send)
+                return
+        request_id = request_id_of(headers)
+        status, sent = await _answer(snapshot, scope, headers, request_id, send)
+        seconds = time.perf_counter() - started
+        self._metrics.request(scope["method"], PATH, status, seconds)
+        if self._access_log.is_on:
+            scope["state"] = {"opened": opened}
+            self._access_log.record(
+                scope,
+                headers,
+                method=scope["method"],
+                status=status,
+                seconds=seconds,
+                sent=sent,
+                request_id=request_id,
+            )
 
     def _known_site(self, headers: dict[bytes, bytes]) -> OpenedSite | None:
         """The site, if everything about the caller is ordinary."""
@@ -108,20 +132,27 @@ def _understood(site: Site, query: bytes) -> tuple[str, Key] | None:
     return urls[0], (site.id, site.version, page_id, sort)
 
 
-async def _answer(snapshot: Snapshot, headers: dict[bytes, bytes], send: Send) -> None:
-    common = [(b"etag", snapshot.etag), (b"cache-control", b"no-cache"), (b"vary", b"accept-encoding, authorization")]
+async def _answer(
+    snapshot: Snapshot, scope: Any, headers: dict[bytes, bytes], request_id: str, send: Send
+) -> tuple[int, int]:
+    """Send it; says with which status, and how many bytes of body."""
+    own = [(b"x-request-id", request_id.encode()), (b"vary", b"origin")]
+    if (origin := headers.get(b"origin")) is not None:
+        own += [(b"access-control-allow-origin", origin), EXPOSED]
+    if is_https(scope, headers):
+        own.append(HSTS)
+    status, body = 200, snapshot.body
     if is_known(headers.get(b"if-none-match"), snapshot.etag):
-        await send({"type": "http.response.start", "status": 304, "headers": common})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-        return
-    body = snapshot.body
-    if snapshot.compressed is not None and b"gzip" in headers.get(b"accept-encoding", b""):
-        body = snapshot.compressed
-        common.append((b"content-encoding", b"gzip"))
-    common.append((b"content-type", b"application/json"))
-    common.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": 200, "headers": common})
+        status, body, head = 304, b"", snapshot.head_known
+    elif snapshot.compressed is not None and b"gzip" in headers.get(b"accept-encoding", b""):
+        body, head = snapshot.compressed, snapshot.head_compressed
+    else:
+        head = snapshot.head
+    if scope["method"] == "HEAD":
+        body = b""
+    await send({"type": "http.response.start", "status": status, "headers": head + own})
     await send({"type": "http.response.body", "body": body, "more_body": False})
+    return status, len(body)
 
 
 def is_known(if_none_match: bytes | None, etag: bytes) -> bool:

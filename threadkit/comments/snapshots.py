@@ -13,6 +13,7 @@ import msgspec
 
 from threadkit.clock import Clock
 from threadkit.comments.model import Page, Sort, Thread
+from threadkit.http.manners import API_POLICY, SECURITY
 from threadkit.ids import PageId, SiteId
 
 CHECK_EVERY_MS = 1000
@@ -23,10 +24,17 @@ SMALLEST_TO_COMPRESS = 512
 Key = tuple[SiteId, int, PageId, Sort]
 
 
+_HOW_TO_KEEP = [(b"cache-control", b"no-cache"), (b"vary", b"accept-encoding, authorization")]
+
+
+def _length(body: bytes) -> list[tuple[bytes, bytes]]:
+    return [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+
+
 class Snapshot:
     """One thread in one order, ready to be sent."""
 
-    __slots__ = ("body", "checked_ms", "compressed", "etag", "version")
+    __slots__ = ("body", "checked_ms", "compressed", "etag", "head", "head_compressed", "head_known", "version")
 
     def __init__(self, thread: Thread, version: int, now_ms: int) -> None:
         self.body = msgspec.json.encode(thread)
@@ -34,6 +42,10 @@ class Snapshot:
         self.version = version
         self.etag = f'"{version}"'.encode()
         self.checked_ms = now_ms
+        # The parts of the answer's head that are the same for everybody.
+        self.head_known = [*SECURITY, (b"content-security-policy", API_POLICY), (b"etag", self.etag), *_HOW_TO_KEEP]
+        self.head = [*self.head_known, *_length(self.body)]
+        self.head_compressed = [*self.head_known, (b"content-encoding", b"gzip"), *_length(self.compressed or b"")]
 
     @property
     def size(self) -> int:

@@ -27,6 +27,19 @@ async def openapi(request: Request) -> Response[bytes]:
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 
+@get("/", include_in_schema=False)
+async def landing() -> Response[str]:
+    """For somebody who opens the server's address in a browser and wonders."""
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>ThreadKit</title>'
+        '<link rel="stylesheet" href="/docs/style.css"></head><body><main><h1>ThreadKit</h1>'
+        "<p>This server keeps the comments of a website. There is nothing to see here, "
+        'but <a href="/docs">the API</a> is explained.</p></main></body></html>'
+    )
+    return Response(page, media_type="text/html", headers=_HEADERS)
+
+
 @get("/style.css")
 async def style() -> Response[bytes]:
     css = importlib.resources.files("threadkit.docs").joinpath("style.css").read_bytes()
@@ -44,4 +57,4 @@ def openapi_config() -> OpenAPIConfig:
     )
 
 
-router = Router("/", route_handlers=[openapi])
+router = Router("/", route_handlers=[openapi, landing])

@@ -8,15 +8,13 @@ from typing import Any
 import structlog
 from litestar.types import ASGIApp, Message, Receive, Send
 
-from threadkit.http.client_address import ClientAddresses
+from threadkit.http.access_log import AccessLog
 from threadkit.http.metrics import Metrics
 
-log = structlog.get_logger("access")
-
-_REQUEST_ID = re.compile(rb"^[A-Za-z0-9_.-]{8,64}$")
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9_.-]{8,64}\Z")
 
 API_POLICY = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-_HEADERS: list[tuple[bytes, bytes]] = [
+SECURITY: list[tuple[bytes, bytes]] = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"x-dns-prefetch-control", b"off"),
@@ -28,7 +26,7 @@ _DEFAULTS: list[tuple[bytes, bytes]] = [
     (b"content-security-policy", API_POLICY),
     (b"cache-control", b"no-store"),
 ]
-_HSTS = (b"strict-transport-security", b"max-age=31536000; includeSubDomains")
+HSTS = (b"strict-transport-security", b"max-age=31536000; includeSubDomains")
 
 _PREFLIGHT: list[tuple[bytes, bytes]] = [
     (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, PATCH, DELETE"),
@@ -41,7 +39,7 @@ _PREFLIGHT: list[tuple[bytes, bytes]] = [
     (b"vary", b"origin, access-control-request-method, access-control-request-headers"),
     (b"content-length", b"0"),
 ]
-_EXPOSED = (
+EXPOSED = (
     b"access-control-expose-headers",
     b"etag, retry-after, x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, "
     b"ratelimit, ratelimit-policy",
@@ -51,9 +49,8 @@ _EXPOSED = (
 class Manners:
     """Wraps the whole application, so that answers nobody planned have manners too."""
 
-    def __init__(self, app: ASGIApp, *, addresses: ClientAddresses, metrics: Metrics, access_log: bool) -> None:
+    def __init__(self, app: ASGIApp, *, access_log: AccessLog, metrics: Metrics) -> None:
         self._app = app
-        self._addresses = addresses
         self._metrics = metrics
         self._access_log = access_log
 
@@ -65,20 +62,16 @@ class Manners:
 
     def done(self, exchange: "_Exchange") -> None:
         seconds = time.perf_counter() - exchange.started
-        state = exchange.scope["state"]
         self._metrics.request(exchange.method, exchange.scope.get("path_template", "other"), exchange.status, seconds)
-        if self._access_log:
-            opened = state.get("opened")
-            log.info(
-                "request",
+        if self._access_log.is_on:
+            self._access_log.record(
+                exchange.scope,
+                exchange.headers,
                 method=exchange.method,
-                path=exchange.scope["path"],
                 status=exchange.status,
-                ms=round(seconds * 1000, 2),
-                bytes=exchange.sent_bytes,
+                seconds=seconds,
+                sent=exchange.sent_bytes,
                 request_id=exchange.request_id,
-                client=self._addresses.hashed(self._addresses.of(exchange.scope)),
-                **({"site_id": opened.site.id} if opened else {}),
             )
 
 
@@ -92,9 +85,8 @@ class _Exchange:
         self.sent_bytes = 0
         self._manners = manners
         self._send = send
-        self._headers: dict[bytes, bytes] = dict(scope["headers"])
-        given = self._headers.get(b"x-request-id", b"")
-        self.request_id = given.decode() if _REQUEST_ID.match(given) else token_hex(10)
+        self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        self.request_id = request_id_of(self.headers)
         # Our own state, so that nothing of one request is ever seen by another.
         self.scope: Any = {**scope, "state": {**scope.get("state", {}), "request_id": self.request_id}}
         if self.method == "HEAD":
@@ -125,32 +117,42 @@ class _Exchange:
 
     def _with_manners(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         present = {name.lower() for name, _ in headers}
-        headers += [header for header in _HEADERS if header[0] not in present]
+        headers += [header for header in SECURITY if header[0] not in present]
         headers += [header for header in _DEFAULTS if header[0] not in present]
         headers.append((b"x-request-id", self.request_id.encode()))
         if self._is_https():
-            headers.append(_HSTS)
+            headers.append(HSTS)
         if b"access-control-allow-origin" not in present and self.scope["path"].startswith(("/v1", "/api/")):
             headers += self._cors()
         return headers
 
     def _cors(self) -> list[tuple[bytes, bytes]]:
         """Readable by the page that asked, if its site allows that page; a refusal is readable by whom it is for."""
-        origin = self._headers.get(b"origin")
+        origin = self.headers.get(b"origin")
         if origin is None:
             return [(b"vary", b"origin")]
         state = self.scope["state"]
         if state.get("opened") is not None and not state.get("origin_allowed") and self.status != 403:
             return [(b"vary", b"origin")]
-        return [(b"access-control-allow-origin", origin), (b"vary", b"origin"), _EXPOSED]
+        return [(b"access-control-allow-origin", origin), (b"vary", b"origin"), EXPOSED]
 
     async def _preflight(self) -> None:
-        origin = self._headers.get(b"origin", b"*")
-        headers = [(b"access-control-allow-origin", origin), *_PREFLIGHT, *_HEADERS]
+        origin = self.headers.get(b"origin", b"*")
+        headers = [(b"access-control-allow-origin", origin), *_PREFLIGHT, *SECURITY]
         headers.append((b"x-request-id", self.request_id.encode()))
         self.status = 200
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _is_https(self) -> bool:
-        return self.scope.get("scheme") == "https" or self._headers.get(b"x-forwarded-proto") == b"https"
+        return is_https(self.scope, self.headers)
+
+
+def request_id_of(headers: dict[bytes, bytes]) -> str:
+    """The one that came along, if it is harmless; else one of ours."""
+    given = headers.get(b"x-request-id")
+    return given.decode() if given and _REQUEST_ID.match(given) else token_hex(10)
+
+
+def is_https(scope: Any, headers: dict[bytes, bytes]) -> bool:
+    return scope.get("scheme") == "https" or headers.get(b"x-forwarded-proto") == b"https"

@@ -41,6 +41,12 @@ class Metrics:
             multiprocess_mode="mostrecent",
         )
 
+        self._of_request: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        known = self._of_request.get((method, route, status))
+        if known is None:  # looking a meter up by its labels costs more than all the rest
+            known = self._requests.labels(method, route, str(status)), self._seconds.labels(route)
+            self._of_request[method, route, status] = known
+        known[0].inc()
+        known[1].observe(seconds)

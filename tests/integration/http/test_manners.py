@@ -97,12 +97,13 @@ async def test_the_log_is_json_one_line_each_without_secrets(
     import msgspec
 
     logs.configure(msgspec.structs.replace(settings, log_level="info", log_format="json"))
-    app._outermost._access_log = True
+    app.access_log.is_on = True
     await http.get(
         "/v1/site%0aforged line",
         params={"token": "hush-hush"},
         headers={"projectid": new_site.secret_key, "authorization": "Bearer hush-hush"},
     )
+    app.access_log.flush()
     lines = capfd.readouterr().err.strip().splitlines()
     records = [json.loads(line) for line in lines]
     assert len(records) == 1
