@@ -14,8 +14,9 @@ from threadkit.comments.fast_lane import is_known
 from threadkit.comments.model import LONGEST_URL, CommentDraft, CommentItem, InvalidPath, Sort, Thread, TreeComment
 from threadkit.comments.service import PinState
 from threadkit.errors import Invalid, InvalidParameter, Unauthenticated
+from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
-from threadkit.ids import CommentId, UserId, digest, is_uuid
+from threadkit.ids import CommentId, UserId, digest
 from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.text import clean_source
@@ -128,7 +129,7 @@ async def post_comment(
     data.author_name = clean_source(data.author_name or "").replace("\n", " ")
     _may_write(site, maybe_viewer, data.author_name)
     if data.parent_path:
-        _uuid(data.parent_path[-1])
+        as_id(CommentId, data.parent_path[-1])
     comment = await services.comments.post(
         site, data, author=maybe_viewer, request_key=_request_key(request, data, maybe_viewer, device)
     )
@@ -155,7 +156,7 @@ async def edit_comment_alias(
     viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
 ) -> TreeComment:
-    target = CommentId(_uuid(comment_id))
+    target = as_id(CommentId, comment_id)
     return TreeComment.of(await services.comments.edit(site, target, data.text, editor=viewer))
 
 
@@ -167,7 +168,7 @@ async def delete_comment(
     services: NamedDependency[Services],
 ) -> None:
     """By its author or a moderator. With replies it keeps a place; a body is neither needed nor read."""
-    await services.comments.delete(site, CommentId(_uuid(comment_id)), by=viewer)
+    await services.comments.delete(site, as_id(CommentId, comment_id), by=viewer)
 
 
 @post("/comments/{comment_id:str}/vote", status_code=200, guards=[requires_name], summary="Vote")
@@ -238,7 +239,7 @@ async def comments_of(
     offset: Annotated[int, QueryParameter(ge=0, le=1_000_000)] = 0,
     limit: Annotated[int, QueryParameter(ge=0)] = 50,
 ) -> CommentList:
-    author = await services.users.existing(UserId(_uuid(user_id)))
+    author = await services.users.existing(as_id(UserId, user_id))
     return CommentList(
         *await services.comments.by_author(site, author.id, offset=offset, limit=min(limit, 100), viewer=None)
     )
@@ -270,17 +271,11 @@ def _may_write(site: Site, viewer: Viewer | None, author_name: str | None) -> No
 
 
 async def _target(services: Services, site: Site, comment_id: str, place: Place) -> CommentId:
-    target = CommentId(_uuid(comment_id))
+    target = as_id(CommentId, comment_id)
     if place.path is not None and (not place.path or place.path[-1] != target):
         raise InvalidPath
     await services.comments.check_place(site, target, place.page_url)
     return target
-
-
-def _uuid(text: str) -> Any:
-    if not is_uuid(text):
-        raise InvalidParameter(name="id", why="must be a uuid")
-    return text
 
 
 router = Router(

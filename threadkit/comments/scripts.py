@@ -7,9 +7,8 @@ import msgspec
 
 from threadkit.comments.model import Comment, CommentChanged, CommentNotFound, Page, PageLocked, ParentNotFound
 from threadkit.ids import CommentId, PageId, SiteId, UserId
-from threadkit.storage.client import Commands
-from threadkit.storage.keys import Keys, SiteKeys
-from threadkit.storage.lua import LuaScript
+from threadkit.storage.keys import SiteKeys
+from threadkit.storage.lua import KeyedScript
 from threadkit.storage.records import to_hash
 
 REPEATED_S = 86_400
@@ -27,12 +26,8 @@ def _flat(fields: dict[str, str]) -> str:
     return msgspec.json.encode(list(chain.from_iterable(fields.items()))).decode()
 
 
-class _CommentScript(LuaScript):
+class _CommentScript(KeyedScript):
     repeatable = True
-
-    def __init__(self, client: Commands, keys: Keys) -> None:
-        super().__init__(client)
-        self._keys = keys
 
 
 class PostComment(_CommentScript):

@@ -13,7 +13,7 @@ from threadkit.sites.queries import SiteQueries
 from threadkit.storage.claims import Release
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
-from threadkit.storage.lua import LuaScript
+from threadkit.storage.lua import KeyedScript
 
 log = structlog.get_logger()
 
@@ -22,13 +22,9 @@ LEASE_S = 15
 BATCH = 200
 
 
-class ApplyToUser(LuaScript):
+class ApplyToUser(KeyedScript):
     file = "apply_to_user.lua"
     repeatable = True
-
-    def __init__(self, client: Commands, keys: Keys) -> None:
-        super().__init__(client)
-        self._keys = keys
 
     async def __call__(self, user_id: UserId, site_id: SiteId, entry_id: str, *, field: str, change: int) -> None:
         keys = self._keys.user(user_id)

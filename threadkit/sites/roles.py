@@ -1,12 +1,12 @@
 """Who may do what on a site: owner > admin > moderator > user."""
 
 import enum
-from typing import Any
 
 from threadkit.errors import InvalidParameter
 from threadkit.ids import SiteId, UserId
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
+from threadkit.storage.lua import LuaScript
 
 
 class Role(enum.IntEnum):
@@ -21,23 +21,15 @@ class Role(enum.IntEnum):
         return self.name.lower()
 
 
-# Scripts and not MULTI, which the library's cluster client cannot do safely.
-_SET_ROLE = """
-local had = 0
-for number, key in ipairs(KEYS) do
-  if number == tonumber(ARGV[2]) then
-    redis.call('SADD', key, ARGV[1])
-  else
-    had = had + redis.call('SREM', key, ARGV[1])
-  end
-end
-return had
-"""
-_MEMBERS = """
-local found = {}
-for number, key in ipairs(KEYS) do found[number] = redis.call('SMEMBERS', key) end
-return found
-"""
+class SetRole(LuaScript):
+    """A script and not MULTI, which the client library cannot do safely in a cluster."""
+
+    file = "set_role.lua"
+    repeatable = True
+
+    async def __call__(self, lists: list[str], user_id: UserId, *, into: str | None = None) -> int:
+        return int(await self._run(keys=lists, args=[user_id, lists.index(into) + 1 if into else 0]))
+
 
 STAFF = (Role.OWNER, Role.ADMIN, Role.MODERATOR)
 
@@ -46,31 +38,32 @@ class RoleService:
     def __init__(self, *, redis: Commands, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
+        self._set_role = SetRole(redis)
 
     async def grant(self, site_id: SiteId, user_id: UserId, role: Role) -> None:
         """Give a staff role; a person has one role on a site, so the others go in the same step."""
         members = self._sets(site_id)
         if role not in members:
             raise InvalidParameter(name="role", why="must be owner, admin or moderator")
-        await self._run(_SET_ROLE, list(members.values()), user_id, list(members).index(role) + 1)
+        await self._set_role(list(members.values()), user_id, into=members[role])
 
     async def revoke(self, site_id: SiteId, user_id: UserId) -> bool:
         """Take every staff role away; says whether there was one."""
-        return bool(await self._run(_SET_ROLE, list(self._sets(site_id).values()), user_id, 0))
+        return bool(await self._set_role(list(self._sets(site_id).values()), user_id))
 
     async def forget(self, site_id: SiteId, user_id: UserId) -> None:
         """Take a user who leaves out of every list of the site, bans included."""
         keys = self._keys.site(site_id)
         lists = [*self._sets(site_id).values(), keys.blocked(), keys.shadowbanned()]
-        await self._run(_SET_ROLE, lists, user_id, 0)
+        await self._set_role(lists, user_id)
 
     async def staff(self, site_id: SiteId) -> list[tuple[UserId, Role]]:
         sets = self._sets(site_id)
-        answers = await self._run(_MEMBERS, list(sets.values()))
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for key in sets.values():
+                pipe.smembers(key)
+            answers = await pipe.execute()
         return [(user_id, role) for role, members in zip(sets, answers, strict=True) for user_id in sorted(members)]
-
-    async def _run(self, script: str, keys: list[str], *args: str | int) -> Any:
-        return await self._redis.execute_command("EVAL", script, len(keys), *keys, *args)
 
     def _sets(self, site_id: SiteId) -> dict[Role, str]:
         keys = self._keys.site(site_id)

@@ -6,19 +6,13 @@ import msgspec
 
 from threadkit.errors import SiteChanged, SiteTaken
 from threadkit.sites.model import Site
-from threadkit.storage.client import Commands
-from threadkit.storage.keys import Keys
-from threadkit.storage.lua import LuaScript
+from threadkit.storage.lua import KeyedScript
 from threadkit.storage.records import to_hash
 
 
-class SaveSite(LuaScript):
+class SaveSite(KeyedScript):
     file = "save_site.lua"
     repeatable = True
-
-    def __init__(self, client: Commands, keys: Keys) -> None:
-        super().__init__(client)
-        self._keys = keys
 
     async def __call__(self, site: Site, *, changed_from: int) -> None:
         fields = list(chain.from_iterable(to_hash(site).items()))

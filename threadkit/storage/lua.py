@@ -14,6 +14,7 @@ from redis.exceptions import ConnectionError as StoreConnectionError
 from redis.exceptions import NoScriptError
 
 from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
 
 _RETRIES_S = (0.05, 0.2)
 
@@ -48,3 +49,11 @@ class LuaScript:
             return await self._client.execute_command("EVALSHA", self._sha, len(keys), *keys, *args)
         except NoScriptError:
             return await self._client.execute_command("EVAL", self._source, len(keys), *keys, *args)
+
+
+class KeyedScript(LuaScript):
+    """A script that finds its keys itself."""
+
+    def __init__(self, client: Commands, keys: Keys) -> None:
+        super().__init__(client)
+        self._keys = keys

@@ -1,6 +1,6 @@
 """`/v1/users/…` and what else is about people. Contract 4.4 and 13."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from litestar import Response, Router, delete, get, post, put
@@ -8,8 +8,9 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from threadkit.errors import Invalid, InvalidParameter, NotFound
-from threadkit.ids import SessionId, UserId, is_uuid
+from threadkit.errors import Invalid, NotFound
+from threadkit.http.parameters import as_id
+from threadkit.ids import SessionId, UserId
 from threadkit.services import Services
 from threadkit.sites.access import requires_secret_key
 from threadkit.sites.model import Site
@@ -139,7 +140,7 @@ async def end_my_sessions(viewer: NamedDependency[Viewer], services: NamedDepend
 async def end_my_session(
     session_id: FromPath[str], viewer: NamedDependency[Viewer], services: NamedDependency[Services]
 ) -> Ended:
-    if not await services.sessions.end(viewer.id, SessionId(_uuid(session_id))):
+    if not await services.sessions.end(viewer.id, as_id(SessionId, session_id)):
         raise SessionNotFound
     return Ended(1)
 
@@ -161,24 +162,24 @@ async def check_name_alias(data: JSONBody[UsernameQuestion], services: NamedDepe
 
 @get("/{user_id:str}", summary="A person's public profile")
 async def profile(user_id: FromPath[str], services: NamedDependency[Services]) -> UserPublic:
-    return UserPublic.of(await services.users.existing(UserId(_uuid(user_id))))
+    return UserPublic.of(await services.users.existing(as_id(UserId, user_id)))
 
 
 @post("/{user_id:str}/block", status_code=200, guards=[requires_user], summary="Do not show me this person")
 async def block(user_id: FromPath[str], viewer: NamedDependency[Viewer], services: NamedDependency[Services]) -> None:
-    await services.users.block(viewer.user, UserId(_uuid(user_id)))
+    await services.users.block(viewer.user, as_id(UserId, user_id))
 
 
 @delete("/{user_id:str}/block", status_code=200, guards=[requires_user], summary="Show me this person again")
 async def unblock(user_id: FromPath[str], viewer: NamedDependency[Viewer], services: NamedDependency[Services]) -> None:
-    await services.users.unblock(viewer.user, UserId(_uuid(user_id)))
+    await services.users.unblock(viewer.user, as_id(UserId, user_id))
 
 
 @post("/{user_id:str}/unblock", status_code=200, guards=[requires_user], include_in_schema=False)
 async def unblock_alias(
     user_id: FromPath[str], viewer: NamedDependency[Viewer], services: NamedDependency[Services]
 ) -> None:
-    await services.users.unblock(viewer.user, UserId(_uuid(user_id)))
+    await services.users.unblock(viewer.user, as_id(UserId, user_id))
 
 
 @post(
@@ -216,12 +217,6 @@ async def _availability(services: Services, username: str, viewer_id: UserId | N
     if await services.user_registry.is_free(username, for_user=viewer_id):
         return Availability(True)
     return Availability(False, "Username already taken")
-
-
-def _uuid(text: str) -> Any:
-    if not is_uuid(text):
-        raise InvalidParameter(name="id", why="must be a uuid")
-    return text
 
 
 router = Router(

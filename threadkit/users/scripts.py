@@ -6,19 +6,14 @@ from typing import Literal
 import msgspec
 
 from threadkit.ids import SessionId, UserId
-from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
-from threadkit.storage.lua import LuaScript
+from threadkit.storage.lua import KeyedScript
 from threadkit.storage.records import to_hash
 from threadkit.users.model import ProfileChanged, Session, VerificationType
 
 
-class _UserScript(LuaScript):
+class _UserScript(KeyedScript):
     repeatable = True
-
-    def __init__(self, client: Commands, keys: Keys) -> None:
-        super().__init__(client)
-        self._keys = keys
 
     def _fronts(self, user_id: UserId) -> list[str]:
         """What stands before a session id in the keys of its two records."""

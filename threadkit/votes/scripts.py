@@ -6,9 +6,7 @@ from threadkit.clock import from_iso
 from threadkit.comments.model import Comment, CommentNotFound, OnlyUpvotes
 from threadkit.comments.scripts import level_keys
 from threadkit.ids import CommentId, PageId, SiteId, UserId
-from threadkit.storage.client import Commands
-from threadkit.storage.keys import Keys
-from threadkit.storage.lua import LuaScript
+from threadkit.storage.lua import KeyedScript
 
 
 class Counts(Struct, frozen=True):
@@ -18,12 +16,8 @@ class Counts(Struct, frozen=True):
     created_ms: int
 
 
-class CastVote(LuaScript):
+class CastVote(KeyedScript):
     file = "cast_vote.lua"
-
-    def __init__(self, client: Commands, keys: Keys) -> None:
-        super().__init__(client)
-        self._keys = keys
 
     async def __call__(
         self, comment: Comment, *, voter: UserId, direction: str, up_only: bool, is_shadowed: bool
@@ -56,13 +50,9 @@ def _word(value: bool) -> str:
     return "true" if value else "false"
 
 
-class ForgetVotes(LuaScript):
+class ForgetVotes(KeyedScript):
     file = "forget_votes.lua"
     repeatable = True
-
-    def __init__(self, client: Commands, keys: Keys) -> None:
-        super().__init__(client)
-        self._keys = keys
 
     async def __call__(self, site_id: SiteId, voter: UserId, page_id: PageId, comment_ids: list[CommentId]) -> int:
         keys = self._keys.site(site_id)
@@ -77,13 +67,9 @@ class ForgetVotes(LuaScript):
         return int(forgotten)
 
 
-class SettleRank(LuaScript):
+class SettleRank(KeyedScript):
     file = "settle_rank.lua"
     repeatable = True
-
-    def __init__(self, client: Commands, keys: Keys) -> None:
-        super().__init__(client)
-        self._keys = keys
 
     async def __call__(self, comment: Comment, counts: Counts, *, hot: str) -> None:
         keys = self._keys.site(comment.site_id)

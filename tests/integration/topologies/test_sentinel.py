@@ -50,7 +50,7 @@ async def test_when_the_primary_is_killed_writing_goes_on_and_nothing_is_lost(
     before = await write(ada, "before")
     await until(topology.everything_is_copied, "the replica to have it all")
     refused = 0
-    headers = {"projectid": ada.key, "authorization": f"Bearer {ada.token}", "idempotency-key": "after the fall"}
+    headers = {"projectid": ada.key, "authorization": f"Bearer {ada.token}", "idempotency-key": "after-the-fall"}
 
     async def is_taken() -> bool:
         nonlocal refused
