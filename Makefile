@@ -29,8 +29,8 @@ keys: $(VENV)/run.stamp  ## write threadkit/storage/KEYS.md from the key registr
 
 lock: $(VENV)/dev.stamp  ## freeze the dependencies, with hashes and without addresses
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --extra dev pyproject.toml -o requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra dev pyproject.toml -o requirements-dev.lock
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -96,6 +96,12 @@ class PageLocked(Forbidden):
     code = "page_locked"
 
 
+class VerificationRequired(Forbidden):
+    """Confirm your e-mail address or phone number before you write here."""
+
+    code = "verification_required"
+
+
 class VotingOff(Forbidden):
     """Voting is switched off on this site."""
 

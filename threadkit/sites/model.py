@@ -81,6 +81,8 @@ class SiteSettings(Struct, frozen=True, kw_only=True):
     turnstile: TurnstileSettings = TurnstileSettings()
     allowed_origins: Annotated[list[Annotated[str, Meta(min_length=1, max_length=260)]], Meta(max_length=100)] = []
     posting_disabled: bool = False
+    require_verification: bool = False
+    auto_approve_verified: bool = False
     voting: Literal["on", "up", "off"] = "on"
     edit_window_minutes: Annotated[int, Meta(ge=0, le=525_600)] = 15
     drop_tracking_parameters: bool = False

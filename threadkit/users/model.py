@@ -113,6 +113,10 @@ class User(Struct, frozen=True, kw_only=True):
     def is_guest(self) -> bool:
         return self.provider == "anonymous"
 
+    @property
+    def is_verified(self) -> bool:
+        return self.email_verified or self.phone_verified
+
 
 class UserPublic(Struct, frozen=True, kw_only=True):
     """What everybody may know of a person."""

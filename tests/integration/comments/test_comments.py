@@ -329,3 +329,17 @@ async def test_lists_counts_and_preview(http: httpx.AsyncClient, new_site: NewSi
 async def test_wrong_questions_are_400(http: httpx.AsyncClient, new_site: NewSite, query: str) -> None:
     answer = await http.get(f"/v1/comments?{query}", headers={"projectid": new_site.site.api_key_public})
     assert answer.status_code == 400
+
+
+async def test_verified_people_may_be_asked_for_or_trusted_s3_82(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    verified, plain = await create(http, new_site, "ada", "ada@example.org"), await create(http, new_site, "eve")
+    settings = {"moderation_mode": "pre", "auto_approve_verified": True}
+    await app.services.sites.change(new_site.site.id, settings=settings)
+    assert "s" not in await write(verified, "shown at once")
+    assert (await write(plain, "waits"))["s"] == "pending"
+    await app.services.sites.change(new_site.site.id, settings={"require_verification": True})
+    refused = await plain.call("POST", "/v1/comments", {"page_url": URL, "content": "hi"})
+    assert (refused.status_code, refused.json()["code"]) == (403, "verification_required")
+    await write(verified, "still fine")
