@@ -5,6 +5,7 @@ most once a second, so nobody sees a state older than that, and a worker drops i
 it writes there.
 """
 
+import asyncio
 import gzip
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -60,6 +61,7 @@ class Snapshots:
         self._drops = 0
         self._kept: OrderedDict[Key, Snapshot] = OrderedDict()
         self._of_page: dict[PageId, set[Key]] = {}
+        self._making: dict[Key, asyncio.Future[Snapshot]] = {}
 
     def fresh(self, key: Key) -> Snapshot | None:
         """A snapshot that need not be checked again yet."""
@@ -75,9 +77,20 @@ class Snapshots:
         page: Callable[[], Awaitable[Page]],
         thread: Callable[[], Awaitable[Thread]],
     ) -> Snapshot:
-        """The snapshot as it is now: checked, or made anew."""
+        """The snapshot as it is now: checked, or made anew. However many ask at once, it is done once."""
         if snapshot := self.fresh(key):
             return snapshot
+        making = self._making.get(key)
+        if making is None:
+            making = asyncio.ensure_future(self._look(key, page, thread))
+            self._making[key] = making
+            making.add_done_callback(lambda done: self._made(key, done))
+        # One reader who goes away must not take the others' answer along.
+        return await asyncio.shield(making)
+
+    async def _look(
+        self, key: Key, page: Callable[[], Awaitable[Page]], thread: Callable[[], Awaitable[Thread]]
+    ) -> Snapshot:
         now_ms = self._clock.now_ms()
         version = (await page()).version
         kept = self._kept.get(key)
@@ -100,9 +113,18 @@ class Snapshots:
 
     def drop(self, page_id: PageId) -> None:
         self._drops += 1
+        # What is being made may be from before this change: whoever asks from now on gets another.
+        for key in [key for key in self._making if key[2] == page_id]:
+            del self._making[key]
         for key in self._of_page.pop(page_id, ()):
             if (gone := self._kept.pop(key, None)) is not None:
                 self._bytes -= gone.size
+
+    def _made(self, key: Key, done: asyncio.Future[Snapshot]) -> None:
+        if self._making.get(key) is done:
+            del self._making[key]
+        if not done.cancelled():
+            done.exception()  # those who wait get it; nobody waiting is no reason to complain
 
     def _keep(self, key: Key, snapshot: Snapshot) -> None:
         if (before := self._kept.pop(key, None)) is not None:

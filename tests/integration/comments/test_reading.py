@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+from typing import Any
 
 import httpx
 from redis.asyncio import Redis
@@ -164,3 +165,24 @@ async def test_readers_during_a_storm_of_writes_see_whole_states(http: httpx.Asy
     done.set()
     await asyncio.gather(*readers)
     assert torn == []
+
+
+async def test_a_crowd_of_readers_makes_one_snapshot(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "hi")
+    await warm(app, http, new_site)
+    made = 0
+    thread = app.services.comments.thread
+
+    async def counted(*args: Any) -> Any:
+        nonlocal made
+        made += 1
+        return await thread(*args)
+
+    app.services.comments.thread = counted  # type: ignore[method-assign,assignment]
+    await write(ada, "again")
+    answers = await asyncio.gather(*(get(http, new_site) for _ in range(100)))
+    assert {answer.json()["total"] for answer in answers} == {2}
+    assert made == 1
