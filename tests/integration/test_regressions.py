@@ -183,3 +183,13 @@ async def test_what_nobody_sees_leaves_nothing_on_the_page(
     assert await redis.hgetall(f"page:{page}") == before
     profile = await http.get(f"/v1/users/{eve.id}", headers={"projectid": ada.key})
     assert profile.json()["total_comments"] == 0
+
+
+async def test_an_address_that_is_no_web_address_is_never_handed_out_as_a_link(
+    http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "hi", url="javascript:alert(1)")
+    await write(ada, "hi", url=URL)
+    listed = (await ada.call("GET", "/v1/users/me/comments")).json()["comments"]
+    assert [item["page_url"] for item in listed] == [URL, ""]

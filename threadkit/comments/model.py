@@ -238,9 +238,16 @@ class Thread(Struct, omit_defaults=True):
 
 
 class CommentItem(Struct):
+    """A comment in a list over pages. `page_url` is there to be followed, so it is empty unless it is a web address."""
+
     page_id: PageId
     comment: TreeComment
     page_url: str
+
+    @classmethod
+    def of(cls, comment: Comment) -> "CommentItem":
+        is_web = comment.page_url.startswith(("https://", "http://"))
+        return cls(comment.page_id, TreeComment.of(comment), comment.page_url if is_web else "")
 
 
 class CommentDraft(Struct):

@@ -28,7 +28,6 @@ from threadkit.comments.model import (
     Sort,
     Status,
     Thread,
-    TreeComment,
     VerificationRequired,
     deleted_fields,
     normal_url,
@@ -210,7 +209,7 @@ class CommentService:
                 and (is_own or (comment.status is Status.APPROVED and is_visible(comment, None, frozenset())))
             ]
         page = shown[offset : offset + limit]
-        items = [CommentItem(comment.page_id, TreeComment.of(comment), comment.page_url) for comment in page]
+        items = [CommentItem.of(comment) for comment in page]
         return items, len(shown) > offset + limit
 
     async def votes_on_page(self, site: Site, page_url: str, viewer: Viewer) -> dict[str, str]:
