@@ -14,6 +14,7 @@ from threadkit.storage.listener import Listener
 from threadkit.storage.records import from_hash
 
 CACHE_S = 300
+MEMORY_S = 10  # how long a change can go unnoticed when its author died before telling
 UNKNOWN_CACHE_S = 30
 MOST_CACHED = 10_000
 
@@ -86,7 +87,8 @@ class SiteQueries:
             cached = msgspec.json.decode(text, type=_CachedKey)
         except msgspec.ValidationError:  # written by another version of ThreadKit
             return None
-        if cached.site.version < self._newest.get(cached.site_id, 0):
+        # The record decides: whoever changed the site may have died before it could drop this entry.
+        if not await self._is_current(cached.site):
             return None
         return OpenedSite(cached.site, cached.key_type)
 
@@ -107,9 +109,12 @@ class SiteQueries:
         entry = _CachedKey(site.id, opened.key_type, msgspec.to_builtins(site.settings), site)
         await self._redis.set(cache_key, msgspec.json.encode(entry), ex=CACHE_S)
         # The site may have changed, and its cache been dropped, between our reading and our writing.
-        version = await self._redis.hget(self._keys.site(site.id).config(), "version")
-        if version != str(site.version):
+        if not await self._is_current(site):
             await self._redis.unlink(cache_key)
+
+    async def _is_current(self, site: Site) -> bool:
+        version = await self._redis.hget(self._keys.site(site.id).config(), "version")
+        return bool(version == str(site.version))
 
     def _still_opens(self, opened: OpenedSite, api_key: str, now_ms: int) -> bool:
         if opened.key_type is KeyType.SECRET:
@@ -119,7 +124,7 @@ class SiteQueries:
     def _remember(self, name: str, opened: OpenedSite | None, now_ms: int) -> None:
         if opened and opened.site.version < self._newest.get(opened.site.id, 0):
             return
-        until = now_ms + 1000 * (CACHE_S if opened else UNKNOWN_CACHE_S)
+        until = now_ms + 1000 * (MEMORY_S if opened else UNKNOWN_CACHE_S)
         if opened and opened.site.previous_key_until_ms > now_ms:
             until = min(until, opened.site.previous_key_until_ms)
         self._opened[name] = (opened, until)

@@ -190,3 +190,26 @@ async def test_two_changes_from_one_reading_do_not_overwrite_each_other(app: App
     for change in done:
         for name, value in change.items():
             assert getattr(stored.settings, name) == value
+
+
+async def test_a_worker_that_starts_after_a_rotation_does_not_find_the_old_key_in_the_cache(
+    app: Application,
+    http: httpx.AsyncClient,
+    new_site: NewSite,
+    bundled: BundledStore,
+    settings: Settings,
+    keyring: Keyring,
+) -> None:
+    """It heard nothing of the change, so what it finds in the store must be right."""
+    old_public = new_site.site.api_key_public
+    assert (await ask(http, new_site.secret_key)).status_code == 200
+    assert (await ask(http, old_public)).status_code == 200
+    await app.services.sites.rotate_secret_key(new_site.site.id)
+    for _ in range(2):
+        await app.services.sites.rotate_public_key(new_site.site.id, grace_s=0)
+    late = create_app(settings, bundled.address, keyring)
+    async with late.lifespan():
+        transport = httpx.ASGITransport(late)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://late") as other:
+            assert (await ask(other, new_site.secret_key)).status_code == 401
+            assert (await ask(other, old_public)).status_code == 401
