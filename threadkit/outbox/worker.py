@@ -18,6 +18,7 @@ from threadkit.storage.lua import KeyedScript
 log = structlog.get_logger()
 
 PAUSE_S = 0.05
+AWAY_PAUSE_S = 0.5
 LEASE_S = 15
 BATCH = 200
 
@@ -64,15 +65,18 @@ class OutboxWorker:
         return done
 
     async def _run(self) -> None:
+        is_away = False
         while not self._stopping.is_set():
             try:
                 done = await self.drain()
+                is_away = False
             except (RedisError, OSError) as error:
-                log.warning("outbox_waits", why=str(error))
-                done = 0
+                if not is_away:  # once per outage, not twenty times a second
+                    log.warning("outbox_waits", why=str(error))
+                is_away, done = True, 0
             if not done:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._stopping.wait(), PAUSE_S)
+                    await asyncio.wait_for(self._stopping.wait(), AWAY_PAUSE_S if is_away else PAUSE_S)
 
     async def _drain_site(self, site_id: SiteId) -> int:
         keys = self._keys.site(site_id)
