@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: run test unit lint format lock keys clean
+.PHONY: run test unit bench lint format lock keys clean
 
 run: $(VENV)/run.stamp  ## install if needed, start ThreadKit on http://localhost:8080
 	$(BIN)/threadkit serve $(ARGS)
@@ -14,6 +14,9 @@ test: lint  ## everything that this machine can test
 
 unit: $(VENV)/dev.stamp  ## only the tests that touch nothing outside Python
 	$(BIN)/pytest tests/unit $(ARGS)
+
+bench: $(VENV)/dev.stamp  ## the design's figures beside their floors; ARGS="--quick", "--only read,vote", "--million"
+	$(BIN)/python -m tests.bench $(ARGS)
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

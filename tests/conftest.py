@@ -15,10 +15,14 @@ from tests.make import ManualClock
 from threadkit import logs
 from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
+from threadkit.moderation.rules import LinksRule, RepeatedRule, ScreeningRules, TooFastRule
 from threadkit.settings import Accounts, Settings
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
 from threadkit.storage.bundled import BundledStore
 
+NOTHING_HELD = ScreeningRules(
+    repeated=RepeatedRule(enabled=False), too_fast=TooFastRule(enabled=False), links=LinksRule(enabled=False)
+)
 SECRET = "a secret of the test suite, long enough"
 
 
@@ -85,6 +89,6 @@ async def http(app: Application) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def new_site(app: Application) -> NewSite:
-    """A site on which everybody may write."""
-    auth = AuthSettings(anonymous=True)
-    return await app.services.sites.create("Blog", "blog.example.org", settings=SiteSettings(auth=auth))
+    """A site on which everybody may write, and whatever they like."""
+    settings = SiteSettings(auth=AuthSettings(anonymous=True), screening=NOTHING_HELD)
+    return await app.services.sites.create("Blog", "blog.example.org", settings=settings)

@@ -1,29 +1,46 @@
 """Settings in, application out: the only place where things are built and joined."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from litestar import Litestar, Router
 from litestar.di import Provide
-from litestar.types import Receive, Scope, Send
+from litestar.enums import ScopeType
+from litestar.types import Guard, Receive, Scope, Send
 
-from threadkit import logs
+from threadkit import logs, text
 from threadkit.clock import Clock
+from threadkit.comments import reading_routes as threads
 from threadkit.comments import routes as comments
 from threadkit.comments.fast_lane import FastLane
+from threadkit.counters import routes as counters
 from threadkit.docs import routes as docs
 from threadkit.health import routes as health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.manners import Manners
-from threadkit.http.metrics import Metrics
 from threadkit.http.request import Request
 from threadkit.keyring import Keyring
+from threadkit.live import routes as live
+from threadkit.live.sockets import Sockets
+from threadkit.moderation import routes as moderation
+from threadkit.moderation import turnstile_routes as turnstile
+from threadkit.moderation.outside.model import OutsideEndpoints
+from threadkit.notifications import routes as notifications
+from threadkit.pages import routes as pages
 from threadkit.problems import ProblemHandlers
+from threadkit.render import routes as render
+from threadkit.render.access import address_guard
+from threadkit.render.form import FormTokens, form_limit
+from threadkit.render.problem_pages import ProblemPages
+from threadkit.render.queries import FeedQueries
 from threadkit.services import build
 from threadkit.settings import Settings
 from threadkit.setup import routes as setup
+from threadkit.sites import admin_routes as site_admin
+from threadkit.sites import role_routes as site_roles
 from threadkit.sites import routes as sites
 from threadkit.sites.access import provide_site, site_guard
 from threadkit.storage.checks import check_store
@@ -47,9 +64,17 @@ class Application:
         *,
         clock: Clock | None = None,
         endpoints: ProviderEndpoints | None = None,
+        outside_endpoints: OutsideEndpoints | None = None,
     ) -> None:
-        self.services = build(settings, keyring, Store(address, settings.store), clock=clock, endpoints=endpoints)
-        self.metrics = Metrics()
+        self.services = build(
+            settings,
+            keyring,
+            Store(address, settings.store),
+            clock=clock,
+            endpoints=endpoints,
+            outside_endpoints=outside_endpoints,
+        )
+        self.metrics = self.services.metrics
         self.addresses = ClientAddresses(settings.trusted_proxies, keyring.derive("client-address"))
         self.health = HealthService(
             store=self.services.store,
@@ -63,16 +88,33 @@ class Application:
         manners = Manners(self.litestar, access_log=self.access_log, metrics=self.metrics)
         self._outermost = FastLane(
             manners,
-            comments=self.services.comments,
+            threads=self.services.threads,
             snapshots=self.services.snapshots,
             site_queries=self.services.site_queries,
+            tally=self.services.tally,
+            clock=self.services.clock,
             access_log=self.access_log,
             metrics=self.metrics,
             allow_localhost=settings.allow_localhost_origin,
         )
 
+        self._sockets = Sockets(
+            hub=self.services.hub,
+            site_queries=self.services.site_queries,
+            sessions=self.services.sessions,
+            addresses=self.addresses,
+            tally=self.services.tally,
+            clock=self.services.clock,
+            meters=self.services.live_meters,
+            settings=settings.live,
+            allow_localhost=settings.allow_localhost_origin,
+        )
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._outermost(scope, receive, send)
+        if scope["type"] == ScopeType.WEBSOCKET:
+            await self._sockets(scope, receive, send)
+        else:
+            await self._outermost(scope, receive, send)
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -80,6 +122,7 @@ class Application:
         services = self.services
         self.health.found_at_start = await check_store(services.store, services.keys, services.settings)
         await stamp_store(services.store.redis, services.keys, services.keyring, services.clock)
+        await asyncio.to_thread(text.warm_up)
         await services.start()
         try:
             yield
@@ -90,11 +133,35 @@ class Application:
     def _litestar(self) -> Litestar:
         settings, services = self.services.settings, self.services
         opens_site = site_guard(
-            services.site_queries, services.sessions.claims_of, allow_localhost=settings.allow_localhost_origin
+            services.site_queries,
+            services.sessions.claims_of,
+            allow_localhost=settings.allow_localhost_origin,
+            on_opened=services.tally.request,
+        )
+        opens_by_address = address_guard(
+            opens_site,
+            services.site_queries,
+            base_url=settings.base_url,
+            allow_localhost=settings.allow_localhost_origin,
+            on_opened=services.tally.request,
         )
         api = Router(
             "/v1",
-            route_handlers=[sites.router, auth.router, users.router, comments.router, users.create_user],
+            route_handlers=[
+                sites.router,
+                site_admin.router,
+                site_roles.router,
+                auth.router,
+                users.router,
+                threads.router,
+                comments.router,
+                pages.router,
+                moderation.router,
+                counters.router,
+                notifications.router,
+                turnstile.router,
+                users.create_user,
+            ],
             guards=[opens_site],
             dependencies={
                 "site": Provide(provide_site),
@@ -106,7 +173,20 @@ class Application:
         litestar = Litestar(
             route_handlers=[
                 api,
+                Router(
+                    "/v1",
+                    route_handlers=[live.router],
+                    guards=[opens_by_address],
+                    dependencies={
+                        "site": Provide(provide_site),
+                        "maybe_viewer": Provide(provide_maybe_viewer),
+                    },
+                ),
+                self._without_scripts(opens_by_address),
                 users.check_name_alias,
+                site_admin.deletion_progress,
+                turnstile.challenge,
+                turnstile.challenge_alias,
                 users.avatar,
                 health.router,
                 docs.router,
@@ -129,6 +209,25 @@ class Application:
         litestar.state.services = services  # for guards, which get no dependencies
         return litestar
 
+    def _without_scripts(self, opens_by_address: Guard) -> Router:
+        """What is reached by an address alone: finished HTML, its form, and feeds."""
+        settings, services = self.services.settings, self.services
+        tokens = FormTokens(services.keyring.derive("form"), services.clock)
+        queries = FeedQueries(redis=services.store.redis, keys=services.keys, comment_queries=services.comment_queries)
+        return Router(
+            "/v1",
+            route_handlers=[render.router],
+            guards=[opens_by_address],
+            dependencies={
+                "site": Provide(provide_site),
+                "device": Provide(provide_device),
+                "form_tokens": Provide(lambda: tokens, sync_to_thread=False),
+                "feed_queries": Provide(lambda: queries, sync_to_thread=False),
+            },
+            exception_handlers=ProblemPages(settings).table(),
+            request_max_body_size=form_limit(settings),
+        )
+
 
 def create_app(
     settings: Settings,
@@ -137,5 +236,8 @@ def create_app(
     *,
     clock: Clock | None = None,
     endpoints: ProviderEndpoints | None = None,
+    outside_endpoints: OutsideEndpoints | None = None,
 ) -> Application:
-    return Application(settings, address, keyring, clock=clock, endpoints=endpoints)
+    return Application(
+        settings, address, keyring, clock=clock, endpoints=endpoints, outside_endpoints=outside_endpoints
+    )

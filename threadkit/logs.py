@@ -30,7 +30,7 @@ def configure(settings: Settings) -> None:
     structlog.configure(
         processors=shared + renderer,
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type]
         cache_logger_on_first_use=False,
     )
     # Libraries speak through the standard module; they are heard when something is wrong.
@@ -39,6 +39,16 @@ def configure(settings: Settings) -> None:
 
 def writes_text(settings: Settings) -> bool:
     return settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty())
+
+
+class _Stderr:
+    """Wherever stderr leads at the moment: whoever redirects it redirects the log."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 class _Bridge(logging.Handler):

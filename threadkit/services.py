@@ -1,20 +1,54 @@
 """The bundle of services: built once, by `build`, and handed to whoever needs them."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from threadkit.clock import Clock, SystemClock
 from threadkit.comments.leaving import Leaving
 from threadkit.comments.queries import CommentQueries
+from threadkit.comments.reading import ThreadReader
 from threadkit.comments.service import CommentService
 from threadkit.comments.snapshots import Snapshots
+from threadkit.counters.queries import CounterQueries
+from threadkit.counters.tally import Tally
+from threadkit.counters.visitors import VisitorHashes
+from threadkit.http.client_address import ClientAddresses
+from threadkit.http.metrics import Metrics
 from threadkit.http.outbound import Outbound
+from threadkit.ids import SiteId
 from threadkit.keyring import Keyring
-from threadkit.outbox.worker import OutboxWorker
+from threadkit.live.changes import ChangeQueries
+from threadkit.live.hub import Hub
+from threadkit.live.lookups import Lookups
+from threadkit.live.meters import LiveMeters
+from threadkit.live.streams import Streams
+from threadkit.moderation.decisions import DecisionService
+from threadkit.moderation.filter import LearningFilter
+from threadkit.moderation.gate import ModerationGate
+from threadkit.moderation.learning import Learning
+from threadkit.moderation.log import ModerationLog
+from threadkit.moderation.outside.building import Outside, build_outside
+from threadkit.moderation.outside.model import OutsideEndpoints
+from threadkit.moderation.people import PeopleService
+from threadkit.moderation.queries import QueueQueries
+from threadkit.moderation.reports import ReportService
+from threadkit.moderation.screener import Screener
+from threadkit.notifications.queries import NotificationQueries
+from threadkit.notifications.service import NotificationService
+from threadkit.notifications.telling import Telling
+from threadkit.outbox.queries import OutboxQueries
+from threadkit.outbox.service import DeadLetters
+from threadkit.outbox.worker import SERVER_LOOK_S, WORKER_LOOK_S, OutboxWorker
+from threadkit.pages.queries import PageQueries
+from threadkit.pages.service import PageService
 from threadkit.ratelimit.windows import Windows
+from threadkit.rebuild.reranking import RankingQueries, Reranker
+from threadkit.rebuild.service import RebuildService
 from threadkit.sending.service import PostOffice, build_office
 from threadkit.settings import Settings
 from threadkit.setup.service import SetupService
+from threadkit.sites.deletion import SiteDeletions
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import RoleService
 from threadkit.sites.service import SiteService
@@ -52,6 +86,7 @@ class Services:
     site_queries: SiteQueries
     sites: SiteService
     roles: RoleService
+    deletions: SiteDeletions
     user_queries: UserQueries
     user_registry: UserRegistry
     users: UserService
@@ -60,26 +95,58 @@ class Services:
     setup: SetupService
     comment_queries: CommentQueries
     comments: CommentService
+    threads: ThreadReader
+    page_queries: PageQueries
+    pages: PageService
     snapshots: Snapshots
     votes: VoteService
+    notifications: NotificationService
+    queue: QueueQueries
+    decisions: DecisionService
+    reports: ReportService
+    people: PeopleService
+    moderation_log: ModerationLog
     outbox: OutboxWorker
+    rebuild: RebuildService
+    rankings: RankingQueries
+    reranker: Reranker
+    outbox_queries: OutboxQueries
+    dead_letters: DeadLetters
+    tally: Tally
+    metrics: Metrics
+    live_meters: LiveMeters
+    hub: Hub
+    streams: Streams
+    changes: ChangeQueries
+    counter_queries: CounterQueries
     outbound: Outbound
+    outside: Outside
+    learning_filter: LearningFilter
+    screener: Screener
     providers: Mapping[str, Provider]
     oauth: OAuthService
 
-    async def start(self) -> None:
-        """What runs beside the requests."""
+    async def start(self, *, is_worker: bool = False) -> None:
+        """What runs beside the requests, or all that `threadkit worker` is for."""
         await self.listener.start()
         await self.office.start()
-        await self.outbox.start()
+        if is_worker or self.settings.outbox == "in-process":
+            await self.outbox.start(look_every_s=WORKER_LOOK_S if is_worker else SERVER_LOOK_S)
+        await self.tally.start()
+        await self.reranker.start()
+        await self.deletions.start()
+        if not is_worker:
+            await self.hub.start()
 
     async def stop(self) -> None:
-        await self.outbox.stop()
-        await self.office.stop()
-        await self.listener.stop()
-        await self.outbound.close()
-        self.passwords.close()
-        await self.store.close()
+        """In this order, and each whatever became of the others."""
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(self.store.close)
+            stack.callback(self.passwords.close)
+            stack.push_async_callback(self.outbound.close)
+            stack.push_async_callback(self.outside.close)
+            for part in (self.listener, self.office, self.outbox, self.tally, self.reranker, self.deletions, self.hub):
+                stack.push_async_callback(part.stop)
 
 
 def build(
@@ -89,6 +156,7 @@ def build(
     *,
     clock: Clock | None = None,
     endpoints: ProviderEndpoints | None = None,
+    outside_endpoints: OutsideEndpoints | None = None,
 ) -> Services:
     clock = clock or SystemClock()
     keys = Keys(settings.key_prefix, tagged=store.address.topology == "cluster")
@@ -104,11 +172,13 @@ def build(
         refresh_s=accounts.session_days * 86_400,
     )
 
+    outbox_queries = OutboxQueries(redis=redis, keys=keys)
+    outbox = OutboxWorker(redis=redis, keys=keys, clock=clock, queries=outbox_queries)
     site_queries = SiteQueries(redis=redis, keys=keys, clock=clock, listener=listener)
     sites = SiteService(redis=redis, keys=keys, clock=clock, queries=site_queries, keyring=keyring)
     roles = RoleService(redis=redis, keys=keys)
 
-    user_queries = UserQueries(redis=redis, keys=keys)
+    user_queries = UserQueries(redis=redis, keys=keys, clock=clock)
     user_registry = UserRegistry(redis=redis, keys=keys, clock=clock, queries=user_queries)
     sessions = SessionService(
         redis=redis, keys=keys, clock=clock, queries=user_queries, tokens=tokens, accounts=accounts
@@ -147,6 +217,43 @@ def build(
         windows=windows,
     )
     comment_queries = CommentQueries(redis=redis, keys=keys)
+    page_queries = PageQueries(redis=redis, keys=keys)
+    notification_queries = NotificationQueries(redis=redis, keys=keys)
+    notifications = NotificationService(
+        redis=redis,
+        keys=keys,
+        queries=notification_queries,
+        comment_queries=comment_queries,
+        page_queries=page_queries,
+        user_queries=user_queries,
+        wake_outbox=outbox.wake,
+    )
+    Telling(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        queries=notification_queries,
+        comment_queries=comment_queries,
+        page_queries=page_queries,
+        most=settings.notifications.most,
+    ).register(outbox.handlers)
+    outside = build_outside(
+        settings,
+        outside_endpoints or OutsideEndpoints(),
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        keyring=keyring,
+        handlers=outbox.handlers,
+        site_queries=site_queries,
+        comment_queries=comment_queries,
+        page_queries=page_queries,
+    )
+    learning_filter = LearningFilter(redis=redis, keys=keys)
+    Learning(redis=redis, keys=keys, clock=clock, learning=learning_filter, comment_queries=comment_queries).register(
+        outbox.handlers
+    )
+    screener = Screener(redis=redis, keys=keys, clock=clock, learning=learning_filter, outside=outside.checks)
     users = UserService(
         redis=redis,
         keys=keys,
@@ -161,10 +268,45 @@ def build(
             clock=clock,
             queries=comment_queries,
             site_queries=site_queries,
+            notices=notifications,
+            learning=learning_filter,
             on_deletion=accounts.on_deletion,
         ),
     )
-    snapshots = Snapshots(clock=clock)
+    snapshots = Snapshots(clock=clock, keys=keys, listener=listener)
+    threads = ThreadReader(
+        redis=redis,
+        keys=keys,
+        settings=settings,
+        queries=comment_queries,
+        page_queries=page_queries,
+        user_queries=user_queries,
+        snapshots=snapshots,
+    )
+    addresses = ClientAddresses(settings.trusted_proxies, keyring.derive("client-address"))
+    tally = Tally(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        visitors=VisitorHashes(addresses, keyring),
+        settings=settings.counters,
+    )
+
+    moderation_log = ModerationLog(redis=redis, keys=keys)
+    decisions = DecisionService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        comment_queries=comment_queries,
+        snapshots=snapshots,
+        log=moderation_log,
+        wake_outbox=outbox.wake,
+    )
+
+    def on_posted(site_id: SiteId) -> None:
+        tally.comment(site_id)
+        outbox.wake(site_id)
+
     comments = CommentService(
         redis=redis,
         keys=keys,
@@ -172,7 +314,10 @@ def build(
         settings=settings,
         queries=comment_queries,
         user_queries=user_queries,
+        page_queries=page_queries,
         snapshots=snapshots,
+        gate=ModerationGate(screener=screener, turnstile=outside.turnstile, decisions=decisions),
+        on_posted=on_posted,
     )
     setup = SetupService(
         redis=redis,
@@ -184,6 +329,17 @@ def build(
         roles=roles,
         registry=user_registry,
         passwords=passwords,
+    )
+    metrics = Metrics()
+    live_meters = LiveMeters(metrics)
+    hub = Hub(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        listener=listener,
+        user_queries=user_queries,
+        lookups=Lookups(clock=clock, comment_queries=comment_queries, user_queries=user_queries),
+        meters=live_meters,
     )
     return Services(
         settings=settings,
@@ -197,6 +353,7 @@ def build(
         site_queries=site_queries,
         sites=sites,
         roles=roles,
+        deletions=SiteDeletions(store=store, keys=keys, clock=clock, site_queries=site_queries),
         user_queries=user_queries,
         user_registry=user_registry,
         users=users,
@@ -205,10 +362,64 @@ def build(
         setup=setup,
         comment_queries=comment_queries,
         comments=comments,
+        threads=threads,
+        page_queries=page_queries,
+        pages=PageService(
+            redis=redis, keys=keys, queries=page_queries, comment_queries=comment_queries, snapshots=snapshots
+        ),
         snapshots=snapshots,
-        votes=VoteService(redis=redis, keys=keys, comment_queries=comment_queries, snapshots=snapshots),
-        outbox=OutboxWorker(redis=redis, keys=keys, site_queries=site_queries),
+        votes=VoteService(
+            redis=redis,
+            keys=keys,
+            comment_queries=comment_queries,
+            page_queries=page_queries,
+            snapshots=snapshots,
+            wake_outbox=outbox.wake,
+        ),
+        notifications=notifications,
+        queue=QueueQueries(redis=redis, keys=keys, comment_queries=comment_queries),
+        decisions=decisions,
+        reports=ReportService(
+            redis=redis,
+            keys=keys,
+            clock=clock,
+            comment_queries=comment_queries,
+            roles=roles,
+            decisions=decisions,
+        ),
+        people=PeopleService(
+            redis=redis,
+            keys=keys,
+            clock=clock,
+            roles=roles,
+            comments=comments,
+            comment_queries=comment_queries,
+            wake_outbox=outbox.wake,
+        ),
+        moderation_log=moderation_log,
+        outbox=outbox,
+        outbox_queries=outbox_queries,
+        dead_letters=DeadLetters(redis=redis, keys=keys, clock=clock, queries=outbox_queries),
+        tally=tally,
+        metrics=metrics,
+        live_meters=live_meters,
+        hub=hub,
+        streams=Streams(hub=hub, meters=live_meters, settings=settings.live),
+        changes=ChangeQueries(
+            redis=redis,
+            keys=keys,
+            comment_queries=comment_queries,
+            page_queries=page_queries,
+            user_queries=user_queries,
+        ),
+        counter_queries=CounterQueries(redis=redis, keys=keys, clock=clock),
+        rebuild=RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries),
+        rankings=RankingQueries(redis=redis, keys=keys),
+        reranker=Reranker(redis=redis, keys=keys, clock=clock, site_queries=site_queries),
         outbound=outbound,
+        outside=outside,
+        learning_filter=learning_filter,
+        screener=screener,
         providers=providers,
         oauth=oauth,
     )

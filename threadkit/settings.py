@@ -63,6 +63,19 @@ class Accounts(Struct, frozen=True, kw_only=True):
     create_user_route: bool = True
 
 
+class CounterSettings(Struct, frozen=True, kw_only=True):
+    """What is counted as a page view, and how visitors are."""
+
+    count_bots: bool = False
+    visitors: Literal["hll", "exact"] = "hll"
+
+
+class NotificationSettings(Struct, frozen=True, kw_only=True):
+    """What people are told."""
+
+    most: Annotated[int, Meta(ge=1, le=1000)] = 500
+
+
 class MailSettings(Struct, frozen=True, kw_only=True):
     """How mail leaves; without a host it is only written to the log."""
 
@@ -101,6 +114,32 @@ class OidcSettings(Struct, frozen=True, kw_only=True):
     client_secret: Annotated[str, Meta(max_length=2000)] | None = None
 
 
+class ModerationServiceSettings(Struct, frozen=True, kw_only=True):
+    """A service that judges texts, with OpenAI's moderation endpoint or one of the same shape."""
+
+    enabled: bool = False
+    url: Annotated[str, Meta(min_length=8, max_length=500)] | None = None
+    key: Annotated[str, Meta(min_length=1, max_length=512)] | None = None
+    model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+
+
+class TurnstileServerSettings(Struct, frozen=True, kw_only=True):
+    """Cloudflare's question whether somebody is human; there is none without the secret."""
+
+    secret: Annotated[str, Meta(min_length=1, max_length=512)] | None = None
+    site_key: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}$", max_length=100)] | None = None
+
+
+class LiveSettings(Struct, frozen=True, kw_only=True):
+    """Live pages; all numbers are for one worker."""
+
+    most_connections: Annotated[int, Meta(ge=0, le=1_000_000)] = 10_000
+    sockets_per_address: Annotated[int, Meta(ge=1, le=100_000)] = 50
+    pages_per_socket: Annotated[int, Meta(ge=1, le=1000)] = 10
+    messages_per_second: Annotated[int, Meta(ge=1, le=1000)] = 10
+    poll_every_s: Annotated[int, Meta(ge=1, le=3600)] = 20
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     host: Annotated[str, Meta(min_length=1, max_length=253)] = "127.0.0.1"
     port: Port = 8080
@@ -112,6 +151,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     redis_server: Annotated[str, Meta(max_length=4096)] | None = None
     key_prefix: Annotated[str, Meta(max_length=64)] = ""
     durability: Literal["strict", "relaxed"] = "strict"
+    outbox: Literal["in-process", "worker"] = "in-process"
     store: StoreTuning = StoreTuning()
 
     secret: Secret | None = None
@@ -120,6 +160,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     trusted_proxies: list[str] = msgspec.field(default_factory=lambda: ["127.0.0.1", "::1"])
     allow_localhost_origin: bool = True
+    owners_create_sites: bool = False
     max_comment_length: Annotated[int, Meta(ge=1, le=100_000)] = 10_000
     tree_limit: Annotated[int, Meta(ge=1, le=100_000)] = 5_000
     body_limit: Annotated[int, Meta(ge=1024, le=16_777_216)] = 65_536
@@ -129,13 +170,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_format: Literal["auto", "json", "text"] = "auto"
     access_log: bool = True
 
+    live: LiveSettings = LiveSettings()
     accounts: Accounts = Accounts()
+    counters: CounterSettings = CounterSettings()
+    notifications: NotificationSettings = NotificationSettings()
     mail: MailSettings = MailSettings()
     sms: SmsSettings = SmsSettings()
     google: ProviderSettings = ProviderSettings()
     github: ProviderSettings = ProviderSettings()
     discord: ProviderSettings = ProviderSettings()
     oidc: OidcSettings = OidcSettings()
+    moderation_service: ModerationServiceSettings = ModerationServiceSettings()
+    turnstile: TurnstileServerSettings = TurnstileServerSettings()
     site: FirstSite = FirstSite()
 
     @property
@@ -177,6 +223,13 @@ OLDER_NAMES = {
     "SITE_DOMAIN": "site.domain",
     "SITE_ID": "site.id",
     "MODERATION_MODE": "site.moderation_mode",
+    "MODERATION_ENABLED": "moderation_service.enabled",
+    "MODERATION_API_URL": "moderation_service.url",
+    "MODERATION_API_KEY": "moderation_service.key",
+    "MODERATION_MODEL": "moderation_service.model",
+    "TURNSTILE_SECRET_KEY": "turnstile.secret",
+    "VISITORS_MODE": "counters.visitors",
+    "NOTIFICATIONS_MAX": "notifications.most",
 }
 
 # Names of an older server that are read, and answered with a sentence instead of silence.
@@ -193,6 +246,7 @@ WITHOUT_EFFECT = {
     "EMAIL_PROVIDER": "mail goes through SMTP, which every provider offers: set mail.host",
     "RESEND_API_KEY": "mail goes through SMTP, which every provider offers: set mail.host",
     "EMAIL_FROM_DOMAIN": "set mail.sender",
+    "MODERATION_TIMEOUT_SECONDS": "an outside check has one second; whoever waits for more gives up",
     "OAUTH_GOOGLE_REDIRECT_URL": "it is public_url followed by /auth/google/callback",
     "OAUTH_GITHUB_REDIRECT_URL": "it is public_url followed by /auth/github/callback",
     **dict.fromkeys(
@@ -206,12 +260,6 @@ WITHOUT_EFFECT = {
             "RATE_LIMIT_USER_READS",
             "RATE_LIMIT_AUTH_ATTEMPTS",
             "RATE_LIMIT_WS_MSG_PER_SEC",
-            "MODERATION_ENABLED",
-            "MODERATION_API_URL",
-            "MODERATION_API_KEY",
-            "MODERATION_MODEL",
-            "MODERATION_TIMEOUT_SECONDS",
-            "TURNSTILE_SECRET_KEY",
         ),
         "this version does not have what it controls yet",
     ),
@@ -271,6 +319,7 @@ def is_secret(name: str) -> bool:
         "metrics_token",
         "redis_url",
         "password",
+        "key",
     }
 
 
@@ -369,10 +418,25 @@ def _disagreements(settings: Settings) -> Iterator[str]:
         yield "jwt_secret: still has its placeholder value; leave it out and one is generated"
     if settings.site.id is not None and not is_uuid(settings.site.id):
         yield "site.id: must be a uuid in lower case, such as 0197b7a2-6f1c-7c3e-8a41-2d9f6c1e5b70"
+    service = settings.moderation_service
+    if service.enabled and not (service.url and service.key and service.model):
+        yield "moderation_service.enabled: needs moderation_service.url, .key and .model"
+    if service.url and not _is_service_url(service.url):
+        yield "moderation_service.url: must begin with https:// (http:// only on this very machine), without ? and #"
     for name, prefix in (("public_key", "tk_pub_"), ("secret_key", "tk_sec_")):
         key = getattr(settings.site, name)
         if key is not None and not (API_KEY_PATTERN.match(key) and key.startswith(prefix)):
             yield f"site.{name}: must be {prefix} followed by 8 to 64 letters, digits, - or _"
+
+
+def _is_service_url(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        host, _ = url.hostname, url.port
+    except ValueError:
+        return False
+    is_safe = url.scheme == "https" or (url.scheme == "http" and host in ("localhost", "127.0.0.1", "::1"))
+    return is_safe and bool(host) and url.username is None and not url.query and not url.fragment
 
 
 def _fields(struct: type[Struct], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -13,7 +13,7 @@ from threadkit.sites.roles import Role
 SOMEBODY = "01a1e1d5-9217-7000-be42-7b27b41a2a52"
 
 # open: no key is asked for · key: any key of the site · user: a signed-in user of the site · moderator: or more ·
-# secret: the secret key
+# admin: or more · secret: the secret key · managing: the secret key, an admin or more · owner: the secret key or an owner
 ROUTES = {
     ("GET", "/"): "open",
     ("GET", "/health"): "open",
@@ -33,6 +33,10 @@ ROUTES = {
     ("GET", "/api/discord/me"): "open",
     ("POST", "/api/auth/logout"): "open",
     ("POST", "/v1/v1/users/check-username"): "open",
+    ("GET", "/v1/turnstile/challenge"): "open",
+    ("GET", "/v1/v1/turnstile/challenge"): "open",
+    ("GET", "/v1/turnstile/config"): "key",
+    ("POST", "/v1/turnstile/verify"): "key",
     ("GET", "/v1/site"): "key",
     ("GET", "/v1/auth/methods"): "key",
     ("POST", "/v1/auth/send-otp"): "key",
@@ -60,6 +64,12 @@ ROUTES = {
     ("POST", "/v1/users/{user_id}/block"): "user",
     ("DELETE", "/v1/users/{user_id}/block"): "user",
     ("POST", "/v1/users/{user_id}/unblock"): "user",
+    ("GET", "/v1/notifications"): "user",
+    ("POST", "/v1/notifications/read"): "user",
+    ("POST", "/v1/notifications/{notification_id}/read"): "user",
+    ("DELETE", "/v1/notifications/{notification_id}"): "user",
+    ("GET", "/v1/notifications/settings"): "user",
+    ("PUT", "/v1/notifications/settings"): "user",
     ("GET", "/v1/comments"): "key",
     ("POST", "/v1/comments"): "key",
     ("POST", "/v1/comments/preview"): "key",
@@ -72,22 +82,70 @@ ROUTES = {
     ("DELETE", "/v1/comments/{comment_id}"): "user",
     ("POST", "/v1/comments/{comment_id}/vote"): "user",
     ("POST", "/v1/comments/{comment_id}/pin"): "moderator",
+    ("GET", "/v1/comments/{comment_id}/replies"): "key",
+    ("GET", "/v1/admin/sites/{site_id}/pages"): "moderator",
+    ("GET", "/v1/admin/pages/{page_id}/posting"): "admin",
+    ("PUT", "/v1/admin/pages/{page_id}/posting"): "admin",
+    ("POST", "/v1/comments/{comment_id}/report"): "user",
+    ("POST", "/v1/users/{user_id}/ban"): "moderator",
+    ("GET", "/v1/moderation/queue"): "moderator",
+    ("GET", "/v1/moderation/reports"): "moderator",
+    ("GET", "/v1/moderation/log"): "moderator",
+    ("POST", "/v1/moderation/approve/{comment_id}"): "moderator",
+    ("POST", "/v1/moderation/reject/{comment_id}"): "moderator",
+    ("POST", "/v1/moderation/spam/{comment_id}"): "moderator",
+    ("POST", "/v1/moderation/bulk"): "moderator",
+    ("POST", "/v1/moderation/undo/{entry_id}"): "moderator",
+    ("POST", "/v1/moderation/reports/{comment_id}/dismiss"): "moderator",
+    ("POST", "/v1/moderation/ban/{user_id}"): "moderator",
+    ("POST", "/v1/moderation/unban/{user_id}"): "moderator",
+    ("POST", "/v1/moderation/shadowban/{user_id}"): "moderator",
+    ("DELETE", "/v1/moderation/shadowban/{user_id}"): "moderator",
+    ("GET", "/v1/events"): "key",
+    ("GET", "/v1/changes"): "key",
+    ("GET", "/v1/render"): "key",
+    ("POST", "/v1/render"): "key",
+    ("GET", "/v1/feed.rss"): "key",
+    ("GET", "/v1/feed.atom"): "key",
     ("POST", "/v1/admin/create-user"): "secret",
-    ("GET", "/v1/admin/sites/{site_id}"): "secret",
+    ("GET", "/v1/deletions/{deletion_id}"): "open",
+    ("POST", "/v1/admin/sites"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}"): "owner",
+    ("PATCH", "/v1/admin/sites/{site_id}"): "owner",
+    ("DELETE", "/v1/admin/sites/{site_id}"): "owner",
+    ("POST", "/v1/admin/sites/{site_id}/keys/{kind}/rotate"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}/owners"): "owner",
+    ("POST", "/v1/admin/sites/{site_id}/owners"): "owner",
+    ("DELETE", "/v1/admin/sites/{site_id}/owners/{user_id}"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}/admins"): "owner",
+    ("POST", "/v1/admin/sites/{site_id}/admins"): "owner",
+    ("DELETE", "/v1/admin/sites/{site_id}/admins/{user_id}"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}/moderators"): "managing",
+    ("POST", "/v1/admin/sites/{site_id}/moderators"): "managing",
+    ("DELETE", "/v1/admin/sites/{site_id}/moderators/{user_id}"): "managing",
+    ("GET", "/v1/admin/sites/{site_id}/posting"): "managing",
+    ("PUT", "/v1/admin/sites/{site_id}/posting"): "managing",
+    ("GET", "/v1/admin/sites/{site_id}/comments"): "moderator",
+    ("GET", "/v1/admin/sites/{site_id}/owner/comments"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}/usage"): "admin",
+    ("GET", "/v1/admin/pages/{page_id}/views"): "admin",
 }
 
 # What each kind of caller gets on each kind of route: a refusal, or None where the route itself decides.
-REFUSALS: dict[str, dict[str, int | None]] = {
-    "nobody": {"open": None, "key": 401, "user": 401, "moderator": 401, "secret": 401},
-    "anonymous": {"open": None, "key": None, "user": 401, "moderator": 401, "secret": 403},
-    "guest": {"open": None, "key": None, "user": None, "moderator": 403, "secret": 403},
-    "user": {"open": None, "key": None, "user": None, "moderator": 403, "secret": 403},
-    "other site's user": {"open": None, "key": None, "user": 401, "moderator": 401, "secret": 403},
-    "moderator": {"open": None, "key": None, "user": None, "moderator": None, "secret": 403},
-    "admin": {"open": None, "key": None, "user": None, "moderator": None, "secret": 403},
-    "secret key": {"open": None, "key": None, "user": 401, "moderator": 401, "secret": None},
-    "foreign page": {"open": None, "key": 403, "user": 403, "moderator": 403, "secret": 403},
+KINDS = ("open", "key", "user", "moderator", "admin", "managing", "owner", "secret")
+_TABLE: dict[str, tuple[int | None, ...]] = {
+    "nobody": (None, 401, 401, 401, 401, 401, 401, 401),
+    "anonymous": (None, None, 401, 401, 401, 401, 403, 403),
+    "guest": (None, None, None, 403, 403, 403, 403, 403),
+    "user": (None, None, None, 403, 403, 403, 403, 403),
+    "other site's user": (None, None, 401, 401, 401, 401, 401, 403),
+    "moderator": (None, None, None, None, 403, 403, 403, 403),
+    "admin": (None, None, None, None, None, None, 403, 403),
+    "owner": (None, None, None, None, None, None, None, 403),
+    "secret key": (None, None, 401, 401, 401, None, None, None),
+    "foreign page": (None, 403, 403, 403, 403, 403, 403, 403),
 }
+REFUSALS = {caller: dict(zip(KINDS, row, strict=True)) for caller, row in _TABLE.items()}
 
 
 @dataclass
@@ -107,6 +165,8 @@ async def callers(app: Application, http: httpx.AsyncClient, new_site: NewSite) 
     moderator, admin = await create(http, new_site, "mod"), await create(http, new_site, "adm")
     await app.services.roles.grant(site.id, moderator.id, Role.MODERATOR)  # type: ignore[arg-type]
     await app.services.roles.grant(site.id, admin.id, Role.ADMIN)  # type: ignore[arg-type]
+    owner = await create(http, new_site, "own")
+    await app.services.roles.grant(site.id, owner.id, Role.OWNER)  # type: ignore[arg-type]
     user = await create(http, new_site, "user")
     return Callers(
         {
@@ -117,6 +177,7 @@ async def callers(app: Application, http: httpx.AsyncClient, new_site: NewSite) 
             "other site's user": signed_in(await create(http, other, "stranger")),
             "moderator": signed_in(moderator),
             "admin": signed_in(admin),
+            "owner": signed_in(owner),
             "secret key": {"projectid": new_site.secret_key},
             "foreign page": signed_in(user) | {"origin": "https://evil.example"},
         }
@@ -146,10 +207,10 @@ async def test_everybody_gets_in_where_they_may_and_nowhere_else(
     for method, template in sorted(ROUTES, key=lambda route: route in leaving):
         kind = ROUTES[method, template]
         path = template.replace("{path}", "x").replace("{name}", "x.svg").replace("{provider}", "google")
-        for parameter in ("{user_id}", "{session_id}", "{site_id}", "{comment_id}"):
+        for parameter in ("{user_id}", "{session_id}", "{site_id}", "{comment_id}", "{page_id}", "{notification_id}"):
             path = path.replace(parameter, SOMEBODY)
         headers = callers.headers[caller]
-        if (method, template) in leaving and caller in ("guest", "user", "moderator", "admin"):
+        if (method, template) in leaving and caller in ("guest", "user", "moderator", "admin", "owner"):
             continue  # what these do is tested where it belongs; here they would end the caller
         answer = await http.request(
             method, path, json={} if method in ("POST", "PUT", "PATCH") else None, headers=headers
@@ -159,6 +220,6 @@ async def test_everybody_gets_in_where_they_may_and_nowhere_else(
             wrong.append(f"{caller}: {method} {path} answered {answer.status_code}, expected {refusal}")
         if refusal is None and kind != "open" and answer.status_code in (401, 403):
             code = answer.json()["code"]
-            if code not in ("method_off", "site_mismatch", "invalid_refresh_token"):
+            if code not in ("method_off", "site_mismatch", "invalid_refresh_token", "sites_are_made_on_the_server"):
                 wrong.append(f"{caller}: {method} {path} was refused: {code}")
     assert wrong == []

@@ -5,12 +5,21 @@ import click
 from threadkit import __version__
 from threadkit.cli.common import Sentences
 from threadkit.cli.config import config
+from threadkit.cli.loadgen import loadgen
+from threadkit.cli.memory import memory
+from threadkit.cli.outbox import outbox
 from threadkit.cli.owner_link import owner_link
+from threadkit.cli.pages import page
+from threadkit.cli.rebuild import rebuild
 from threadkit.cli.roles import role
 from threadkit.cli.schema import keys
 from threadkit.cli.serve import serve
 from threadkit.cli.sites import key, site
+from threadkit.cli.spam import spam
+from threadkit.cli.usage import usage
 from threadkit.cli.version import version
+from threadkit.cli.webhook import webhook_secret
+from threadkit.cli.worker import worker
 
 
 @click.group(cls=Sentences, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -22,5 +31,23 @@ def main() -> None:
     """
 
 
-for command in (serve, site, key, role, owner_link, keys, config, version):
+for command in (
+    serve,
+    worker,
+    outbox,
+    site,
+    key,
+    role,
+    page,
+    owner_link,
+    keys,
+    rebuild,
+    config,
+    version,
+    loadgen,
+    memory,
+    spam,
+):
     main.add_command(command)
+site.add_command(usage)
+site.add_command(webhook_secret)

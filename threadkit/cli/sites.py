@@ -4,9 +4,11 @@ from typing import Any
 
 import click
 import msgspec
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from threadkit.cli.common import find_site, json_option, out, print_json, print_table, store_options, with_services
+from threadkit.cli.common import err, find_site, json_option, out, print_json, print_table, store_options, with_services
 from threadkit.errors import InvalidParameter
+from threadkit.ids import SiteId
 from threadkit.services import Services
 from threadkit.sites.model import NewSite, Site, SiteSettings, SiteView, changed_settings
 from threadkit.sites.service import PUBLIC_KEY_GRACE_S
@@ -56,7 +58,8 @@ async def list_sites(services: Services, as_json: bool) -> None:
 @with_services
 async def show(services: Services, wanted: str, as_json: bool) -> None:
     """Show a site with all its settings. SITE is its id, public key, domain or name."""
-    _print_site(await find_site(services, wanted), as_json)
+    found = await find_site(services, wanted)
+    _print_site(found, as_json, reranking_percent=await services.rankings.percent(found))
 
 
 @site.command("set")
@@ -75,7 +78,48 @@ async def change(services: Services, wanted: str, changes: tuple[str, ...], as_j
     pairs = _pairs(changes)
     found = await find_site(services, wanted)
     name, domain = pairs.pop("name", None), pairs.pop("domain", None)
-    _print_site(await services.sites.change(found.id, name=name, domain=domain, settings=pairs), as_json)
+    changed = await services.sites.change(found.id, name=name, domain=domain, settings=pairs)
+    _print_site(changed, as_json, reranking_percent=await services.rankings.percent(changed))
+
+
+@site.command("delete")
+@click.argument("wanted", metavar="SITE")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@store_options
+@with_services
+async def delete(services: Services, wanted: str, yes: bool, as_json: bool) -> None:
+    """Delete a site completely, with all its comments, for ever. People keep their accounts.
+
+    Interrupted, it can be said again with the site's id, and goes on; a running server does so by itself.
+    """
+    site_id = SiteId(wanted)
+    if not await services.deletions.is_under_way(site_id):
+        found = await find_site(services, wanted)
+        site_id = found.id
+        if not yes:
+            comments = await services.store.redis.zcard(services.keys.site(found.id).comments())
+            question = f"Delete {found.name} ({found.domain}) and its {comments:,} comments for good?"
+            click.confirm(question, abort=True, err=True)
+        await services.deletions.begin(found, confirm=found.domain, in_foreground=True)
+        err.print(f"Its keys are dead. Deleting {site_id}", markup=False)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        console=err,
+        transient=True,
+        disable=as_json or not err.is_terminal,
+    ) as progress:
+        task = progress.add_task("Deleting", total=100)
+        removed = 0
+        async for deletion in services.deletions.to_the_end(site_id):
+            progress.update(task, completed=deletion.percent)
+            removed = deletion.removed
+    if as_json:
+        print_json({"site_id": site_id, "removed": removed})
+    else:
+        out.print(f"The site is gone: {removed:,} keys and entries were removed.", markup=False)
 
 
 @click.group()
@@ -112,6 +156,7 @@ async def rotate(services: Services, wanted: str, which: str, grace: int, as_jso
         _print_site(await services.sites.rotate_public_key(found.id, grace_s=grace), as_json)
 
 
+_LISTS = ("allowed_origins", "screening.order", "screening.words.hold", "screening.words.refuse")
 _WORDS = {"yes": True, "on": True, "no": False, "off": False}
 
 
@@ -121,7 +166,7 @@ def _pairs(texts: tuple[str, ...]) -> dict[str, Any]:
         name, separator, value = text.partition("=")
         if not separator:
             raise InvalidParameter(name=text, why="must look like FIELD=VALUE")
-        is_list = name == "allowed_origins"
+        is_list = name in _LISTS
         parts = [part.strip() for part in value.split(",") if part.strip()]
         pairs[name] = parts if is_list else _WORDS.get(value.lower(), value)
     return pairs
@@ -137,13 +182,15 @@ def _print_new(new: NewSite, as_json: bool) -> None:
     out.print(f"  secret key  {new.secret_key}   (shown only this once)", markup=False)
 
 
-def _print_site(found: Site, as_json: bool) -> None:
-    view = SiteView.of(found)
+def _print_site(found: Site, as_json: bool, *, reranking_percent: int | None = None) -> None:
+    view = SiteView.of(found, reranking_percent=reranking_percent)
     if as_json:
         print_json(view)
         return
     rows = [["id", view.id], ["name", view.name], ["domain", view.domain], ["public key", view.api_key_public]]
     rows += [[name, value] for name, value in _flat(msgspec.to_builtins(view.settings))]
+    if reranking_percent is not None:
+        rows.append(["hot scores", f"re-ranking {reranking_percent} %"])
     print_table(["Field", "Value"], rows, empty="")
 
 

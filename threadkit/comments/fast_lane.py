@@ -6,23 +6,43 @@ allowed. Everything else, and everything unusual, goes the ordinary way, which g
 
 import time
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
+import msgspec
 from litestar.types import ASGIApp, Receive, Send
 from redis.exceptions import RedisError
 
-from threadkit.comments.model import LONGEST_URL, Sort, normal_url, page_id_of
-from threadkit.comments.service import CommentService
+from threadkit.clock import Clock
+from threadkit.comments.reading import ThreadReader
 from threadkit.comments.snapshots import Key, Snapshot, Snapshots
+from threadkit.comments.window import Cursor, Question
+from threadkit.counters.tally import Tally
+from threadkit.errors import ThreadKitError
 from threadkit.http.access_log import AccessLog
 from threadkit.http.manners import EXPOSED, HSTS, is_https, request_id_of
 from threadkit.http.metrics import Metrics
+from threadkit.pages.model import PageRef
 from threadkit.sites.model import OpenedSite, Site, origin_host, origin_is_allowed
 from threadkit.sites.queries import SiteQueries
 
 PATH = "/v1/comments"
+NUMBERS = ("limit", "replies", "depth")
 MOST_REMEMBERED = 10_000
-_SORTS: dict[str, Sort] = {sort: sort for sort in ("new", "old", "top", "hot", "controversial")}
+
+
+class _Caller:
+    """What was found out about callers who ask the same question with the same key from the same page."""
+
+    __slots__ = ("generation", "key", "opened", "own_head", "until_ms")
+
+    def __init__(self, opened: OpenedSite, key: Key, origin: bytes | None, until_ms: int, generation: int) -> None:
+        self.opened = opened
+        self.key = key
+        self.until_ms = until_ms
+        self.generation = generation
+        self.own_head = [(b"vary", b"origin")]
+        if origin is not None:
+            self.own_head += [(b"access-control-allow-origin", origin), EXPOSED]
 
 
 class FastLane:
@@ -30,48 +50,52 @@ class FastLane:
         self,
         app: ASGIApp,
         *,
-        comments: CommentService,
+        threads: ThreadReader,
         snapshots: Snapshots,
         site_queries: SiteQueries,
+        tally: Tally,
+        clock: Clock,
         access_log: AccessLog,
         metrics: Metrics,
         allow_localhost: bool,
     ) -> None:
-        self._access_log = access_log
-        self._metrics = metrics
         self._app = app
-        self._comments = comments
+        self._threads = threads
         self._snapshots = snapshots
         self._site_queries = site_queries
+        self._tally = tally
+        self._clock = clock
+        self._access_log = access_log
+        self._meters = {"GET": metrics.bulk("GET", PATH), "HEAD": metrics.bulk("HEAD", PATH)}
         self._allow_localhost = allow_localhost
-        self._questions: dict[tuple[str, int, bytes], tuple[str, Key] | None] = {}
-        self._origins: dict[tuple[str, int, bytes], bool] = {}
+        self._callers: dict[tuple[bytes, bytes | None, bytes | None, bytes], _Caller] = {}
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in ("GET", "HEAD"):
+        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in self._meters:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
         headers = dict(scope["headers"])
-        opened = self._known_site(headers)
-        question = self._question(opened.site, scope["query_string"]) if opened else None
-        if opened is None or question is None:
+        caller = self._caller(scope, headers)
+        if caller is None:
             await self._app(scope, receive, send)
             return
-        page_url, key = question
-        snapshot = self._snapshots.fresh(key)
+        snapshot = self._snapshots.fresh(caller.key)
         if snapshot is None:
             try:
-                snapshot = await self._comments.snapshot(opened.site, page_url, key[3])
-            except (RedisError, OSError):  # the ordinary way knows how to say it
+                snapshot = await self._threads.snapshot(caller.opened.site, *caller.key[2:])
+            except (RedisError, OSError, ThreadKitError):  # the ordinary way knows how to say it
                 await self._app(scope, receive, send)
                 return
         request_id = request_id_of(headers)
-        status, sent = await _answer(snapshot, scope, headers, request_id, send)
+        status, sent = await _answer(snapshot, caller, scope, headers, request_id, send)
+        site_id = caller.opened.site.id
+        self._tally.request(site_id)
+        if status == 200 and scope["method"] == "GET":
+            self._tally.view(site_id, snapshot.page_id, scope["client"], headers)
         seconds = time.perf_counter() - started
-        self._metrics.request(scope["method"], PATH, status, seconds)
+        self._meters[scope["method"]].add(status, seconds)
         if self._access_log.is_on:
-            scope["state"] = {"opened": opened}
             self._access_log.record(
                 scope,
                 headers,
@@ -80,69 +104,70 @@ class FastLane:
                 seconds=seconds,
                 sent=sent,
                 request_id=request_id,
+                site_id=site_id,
             )
 
-    def _known_site(self, headers: dict[bytes, bytes]) -> OpenedSite | None:
-        """The site, if everything about the caller is ordinary."""
+    def _caller(self, scope: Any, headers: dict[bytes, bytes]) -> _Caller | None:
+        """Who asks for what, if everything about it is ordinary."""
         api_key = headers.get(b"projectid")
         if api_key is None or b"authorization" in headers or b"range" in headers:
             return None
-        opened = self._site_queries.remembered(api_key.decode("latin-1"))
-        if opened is None or opened.is_owner:
-            return None
-        page = headers.get(b"origin") or headers.get(b"referer")
-        if page is not None and not self._may_ask(opened.site, page):
-            return None
-        return opened
+        asked = (api_key, headers.get(b"origin"), headers.get(b"referer"), scope["query_string"])
+        caller = self._callers.get(asked)
+        if (
+            caller is not None
+            and caller.generation == self._site_queries.generation
+            and self._clock.now_ms() < caller.until_ms
+        ):
+            return caller
+        caller = self._look(*asked)
+        if caller is not None:
+            if len(self._callers) >= MOST_REMEMBERED:
+                self._callers.clear()
+            self._callers[asked] = caller
+        return caller
 
-    def _may_ask(self, site: Site, page: bytes) -> bool:
-        remembered = (site.id, site.version, page)
-        allowed = self._origins.get(remembered)
-        if allowed is None:
+    def _look(self, api_key: bytes, origin: bytes | None, referer: bytes | None, query: bytes) -> _Caller | None:
+        remembered = self._site_queries.remembered(api_key.decode("latin-1"))
+        if remembered is None or remembered[0].is_owner:
+            return None
+        opened, until_ms = remembered
+        page = origin or referer
+        if page is not None:
             host = origin_host(page.decode("latin-1"))
-            allowed = host is not None and origin_is_allowed(host, site, allow_localhost=self._allow_localhost)
-            if len(self._origins) >= MOST_REMEMBERED:
-                self._origins.clear()
-            self._origins[remembered] = allowed
-        return allowed
-
-    def _question(self, site: Site, query: bytes) -> tuple[str, Key] | None:
-        """Which page in which order; None for what the ordinary way should answer or refuse."""
-        remembered = (site.id, site.version, query)
-        if remembered in self._questions:
-            return self._questions[remembered]
-        asked = _understood(site, query)
-        if len(self._questions) >= MOST_REMEMBERED:
-            self._questions.clear()
-        self._questions[remembered] = asked
-        return asked
+            if host is None or not origin_is_allowed(host, opened.site, allow_localhost=self._allow_localhost):
+                return None
+        key = _understood(opened.site, query)
+        return _Caller(opened, key, origin, until_ms, self._site_queries.generation) if key else None
 
 
-def _understood(site: Site, query: bytes) -> tuple[str, Key] | None:
+def _understood(site: Site, query: bytes) -> Key | None:
     try:
-        parameters = parse_qs(query.decode("ascii"), keep_blank_values=True, strict_parsing=True, max_num_fields=4)
-    except ValueError:
+        fields = parse_qsl(query.decode("ascii"), keep_blank_values=True, strict_parsing=True, max_num_fields=8)
+        asked = {name: int(value) if name in NUMBERS and value.isdecimal() else value for name, value in fields}
+        if len(asked) != len(fields) or "around" in asked:
+            return None
+        question = msgspec.convert(asked, Question)
+        if question.cursor is not None:
+            Cursor.read(question.cursor, question.sort)
+        ref = PageRef(question.page_url, question.page_id)
+    except (ValueError, ThreadKitError):
         return None
-    urls, sorts = parameters.pop("page_url", []), parameters.pop("sort", ["new"])
-    if parameters or len(urls) != 1 or len(sorts) != 1 or not 1 <= len(urls[0]) <= LONGEST_URL:
+    if ref.may_be_id:
         return None
-    if (sort := _SORTS.get(sorts[0])) is None:
-        return None
-    page_id = page_id_of(site.id, normal_url(urls[0], drop_tracking=site.settings.drop_tracking_parameters))
-    return urls[0], (site.id, site.version, page_id, sort)
+    page_id = ref.page_id(site.id, drop_tracking=site.settings.drop_tracking_parameters)
+    return site.id, site.version, page_id, question.sort, question.window()
 
 
 async def _answer(
-    snapshot: Snapshot, scope: Any, headers: dict[bytes, bytes], request_id: str, send: Send
+    snapshot: Snapshot, caller: _Caller, scope: Any, headers: dict[bytes, bytes], request_id: str, send: Send
 ) -> tuple[int, int]:
     """Send it; says with which status, and how many bytes of body."""
-    own = [(b"x-request-id", request_id.encode()), (b"vary", b"origin")]
-    if (origin := headers.get(b"origin")) is not None:
-        own += [(b"access-control-allow-origin", origin), EXPOSED]
+    own = [(b"x-request-id", request_id.encode()), *caller.own_head]
     if is_https(scope, headers):
         own.append(HSTS)
     status, body = 200, snapshot.body
-    if is_known(headers.get(b"if-none-match"), snapshot.etag):
+    if b"if-none-match" in headers and is_known(headers[b"if-none-match"], snapshot.etag):
         status, body, head = 304, b"", snapshot.head_known
     elif snapshot.compressed is not None and b"gzip" in headers.get(b"accept-encoding", b""):
         body, head = snapshot.compressed, snapshot.head_compressed

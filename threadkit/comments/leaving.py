@@ -1,6 +1,7 @@
 """What happens to somebody's comments and votes when they leave."""
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -18,6 +19,25 @@ from threadkit.votes.scripts import ForgetVotes
 BATCH = 200
 
 
+class Notices(Protocol):
+    """What others were told of the person, and the person of others."""
+
+    async def forget_author(self, site_id: SiteId, author_id: UserId, comments: Sequence[Comment]) -> None:
+        """Before the author's name is taken from these."""
+
+    async def forget_voter(self, site_id: SiteId, voter: UserId, comment_ids: Sequence[CommentId]) -> None:
+        """Before the votes on these are forgotten."""
+
+    async def export(self, user_id: UserId) -> dict[str, Any]:
+        """What the person was told."""
+
+
+class Learning(Protocol):
+    """What moderation remembers of an author."""
+
+    async def forget_author(self, site_id: SiteId, user_id: UserId) -> None: ...
+
+
 class Leaving:
     """Every step can be repeated: whoever was interrupted starts again and finds only what is left."""
 
@@ -29,6 +49,8 @@ class Leaving:
         clock: Clock,
         queries: CommentQueries,
         site_queries: SiteQueries,
+        notices: Notices,
+        learning: Learning,
         on_deletion: Literal["anonymise", "erase"],
     ) -> None:
         self._redis = redis
@@ -36,6 +58,8 @@ class Leaving:
         self._clock = clock
         self._queries = queries
         self._site_queries = site_queries
+        self._notices = notices
+        self._learning = learning
         self._erases = on_deletion == "erase"
         self._anonymise = AnonymiseComment(redis, keys)
         self._delete = DeleteComment(redis, keys)
@@ -47,10 +71,11 @@ class Leaving:
         for site in await self._site_queries.all():
             comments += await self._forget_comments(site.id, user_id)
             votes += await self._forget_votes_on(site.id, user_id)
+            await self._learning.forget_author(site.id, user_id)
         return comments, votes
 
     async def export(self, user_id: UserId) -> dict[str, Any]:
-        """Every comment and every vote."""
+        """Every comment, every vote, and every notification."""
         comments: list[dict[str, Any]] = []
         votes: list[dict[str, str]] = []
         for site in await self._site_queries.all():
@@ -63,14 +88,17 @@ class Leaving:
             for page_id in await self._redis.smembers(keys.voted_pages(user_id)):
                 cast = await self._redis.hgetall(keys.page_votes(user_id, page_id))
                 votes += [
-                    {"site_id": site.id, "comment_id": comment_id, "vote": way} for comment_id, way in cast.items()
+                    {"site_id": site.id, "comment_id": comment_id, "vote": way.rstrip("?")}
+                    for comment_id, way in cast.items()
                 ]
-        return {"comments": comments, "votes": votes}
+        return {"comments": comments, "votes": votes, **await self._notices.export(user_id)}
 
     async def _forget_comments(self, site_id: SiteId, user_id: UserId) -> int:
         done = 0
         while ids := await self._queries.ids_by_author(site_id, user_id, offset=0, limit=BATCH):
-            for comment in await self._queries.by_ids(site_id, ids):
+            found = await self._queries.by_ids(site_id, ids)
+            await self._notices.forget_author(site_id, user_id, found)
+            for comment in found:
                 done += await self._forget_comment(comment, user_id)
             # Whatever is left in the list has no record any more.
             await self._redis.zrem(self._keys.site(site_id).comments_of(user_id), *ids)
@@ -93,6 +121,7 @@ class Leaving:
             voted = list(await self._redis.hkeys(keys.page_votes(user_id, page_id)))
             for start in range(0, len(voted), BATCH):
                 batch = [CommentId(comment_id) for comment_id in voted[start : start + BATCH]]
+                await self._notices.forget_voter(site_id, user_id, batch)
                 forgotten += await self._forget_votes(site_id, user_id, page_id, batch)
         return forgotten
 

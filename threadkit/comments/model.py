@@ -1,39 +1,18 @@
-"""A comment, a page, and the compact shapes that go over the wire. No I/O here."""
+"""A comment and the compact shapes that go over the wire. No I/O here."""
 
 import enum
-import uuid
 from typing import Annotated, Literal
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from threadkit.clock import from_iso
 from threadkit.errors import Conflict, Forbidden, Invalid, NotFound
 from threadkit.ids import CommentId, PageId, SiteId, UserId
+from threadkit.pages.model import LONGEST_URL, PageName
 from threadkit.users.model import DELETED_USER
 
 Sort = Literal["new", "old", "top", "hot", "controversial"]
-LONGEST_URL = 2000
 DELETED_TEXT = "[deleted]"
-
-# Addresses differ in these without meaning another page; dropped where the site says so.
-TRACKING = (
-    "utm_source",
-    "utm_medium",
-    "utm_campaign",
-    "utm_term",
-    "utm_content",
-    "fbclid",
-    "gclid",
-    "mc_cid",
-    "mc_eid",
-)
-
-
-class PageNotFound(NotFound):
-    """Page not found"""
-
-    code = "page_not_found"
 
 
 class CommentNotFound(NotFound):
@@ -88,12 +67,6 @@ class PostingDisabled(Forbidden):
     """Posting is currently disabled"""
 
     code = "posting_disabled"
-
-
-class PageLocked(Forbidden):
-    """Posting is disabled on this page"""
-
-    code = "page_locked"
 
 
 class VerificationRequired(Forbidden):
@@ -163,27 +136,39 @@ class Comment(Struct, frozen=True, kw_only=True):
     depth: int = 0
     edited: bool = False
     is_shadowed: bool | None = None
+    is_unposted: bool | None = None
+    """Never shown so far: its author's total counts it, and others hear of it, when it is."""
+    buried: CommentId | None = None
+    """Hidden because this comment above it is."""
+    held_for: list[str] | None = None
+    """Why it waits for a moderator, or was turned down."""
+    report_weight: float | None = None
     mentions: list[UserId] | None = None
 
     @property
     def created_ms(self) -> int:
         return from_iso(self.created_at)
 
+    @property
+    def score(self) -> int:
+        return self.upvotes - self.downvotes
 
-class Page(Struct, frozen=True, kw_only=True):
-    """A page as stored under `page:{id}`."""
 
+class CommentPlace(Struct, frozen=True):
+    """Where a comment stands: as much as it takes to vote on it."""
+
+    id: CommentId
     site_id: SiteId
-    url: str
-    title: str | None = None
-    version: int = 0
-    comments: int = 0
-    updated_ms: int = 0
-    locked: bool = False
+    page_id: PageId
+    parent_id: CommentId | None
+    created_ms: int
+    score: int
 
 
 class TreeComment(Struct, kw_only=True, omit_defaults=True):
-    """A comment on the wire: short names, because a page has many."""
+    """A comment on the wire: short names, because a page has many.
+
+    `rc` and `rn` are there only where a window leaves replies out: how many there are, and the cursor to the next."""
 
     i: CommentId
     a: UserId
@@ -200,6 +185,8 @@ class TreeComment(Struct, kw_only=True, omit_defaults=True):
     r: "list[TreeComment]" = []
     s: str | UnsetType = UNSET
     q: CommentId | UnsetType = UNSET
+    rc: int | UnsetType = UNSET
+    rn: str | UnsetType = UNSET
 
     @classmethod
     def of(cls, comment: Comment) -> "TreeComment":
@@ -235,6 +222,16 @@ class Thread(Struct, omit_defaults=True):
     total: int
     pageviews: int | UnsetType = UNSET
     pinned: list[tuple[CommentId, int]] | UnsetType = UNSET
+    locked: bool = False
+    version: int = 0
+    next: str | UnsetType = UNSET
+
+
+class Replies(Struct, omit_defaults=True):
+    """The answer to `GET /v1/comments/{id}/replies`."""
+
+    replies: list[TreeComment]
+    next: str | UnsetType = UNSET
 
 
 class CommentItem(Struct):
@@ -245,53 +242,41 @@ class CommentItem(Struct):
     page_url: str
 
     @classmethod
-    def of(cls, comment: Comment) -> "CommentItem":
-        is_web = comment.page_url.startswith(("https://", "http://"))
-        return cls(comment.page_id, TreeComment.of(comment), comment.page_url if is_web else "")
+    def of(cls, comment: Comment, page_url: str) -> "CommentItem":
+        is_web = page_url.startswith(("https://", "http://"))
+        return cls(comment.page_id, TreeComment.of(comment), page_url if is_web else "")
+
+
+class Visit(Struct, frozen=True, kw_only=True):
+    """What a request tells of who sends it; none of it is kept with the comment."""
+
+    client: str = ""
+    """The address as a keyed hash."""
+    address: str = ""
+    user_agent: str = ""
+    turnstile_token: str | None = None
+    honeypot: str = ""
+    form_age_ms: int | None = None
 
 
 class CommentDraft(Struct):
     """What somebody sends to be posted."""
 
-    page_url: Annotated[str, Meta(min_length=1, max_length=LONGEST_URL)]
     content: str
+    page_url: Annotated[str, Meta(min_length=1, max_length=LONGEST_URL)] | None = None
+    page_id: PageName | None = None
     parent_path: Annotated[list[str], Meta(max_length=10_000)] | None = None
     author_name: Annotated[str, Meta(max_length=200)] | None = None
     title: Annotated[str, Meta(max_length=500)] | None = None
 
 
-def normal_url(url: str, *, drop_tracking: bool) -> str:
-    """One form for one page: scheme and host folded, fragment dropped. What is no web address stays as it is."""
-    text = url.strip()
-    try:
-        parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return text
-    if parts.scheme not in ("http", "https") or not host:
-        return text
-    default = {"http": 80, "https": 443}[parts.scheme]
-    netloc = host.rstrip(".") if port in (None, default) else f"{host.rstrip('.')}:{port}"
-    query = parts.query
-    if drop_tracking and query:
-        kept = [(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name not in TRACKING]
-        query = urlencode(kept)
-    # http and https of one address are one page: sites move from one to the other and keep their comments.
-    return urlunsplit(("https", netloc, parts.path or "/", query, ""))
-
-
-def page_id_of(site_id: SiteId, url: str) -> PageId:
-    """The same for the same site and address, and for no other."""
-    return PageId(str(uuid.uuid5(uuid.UUID(site_id), url)))
-
-
-def deleted_fields() -> dict[str, str]:
+def deleted_fields(text: str = DELETED_TEXT) -> dict[str, str]:
     """What is left of a comment that was deleted."""
     return {
         "author_id": DELETED_USER,
         "author_name": DELETED_TEXT,
         "author_karma": "0",
-        "content": DELETED_TEXT,
-        "content_html": f"<p>{DELETED_TEXT}</p>",
+        "content": text,
+        "content_html": f"<p>{text}</p>",
         "status": Status.DELETED.value,
     }

@@ -1,8 +1,10 @@
 """What can be asked about comments and pages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from threadkit.comments.model import Comment, Page
+from threadkit.clock import from_iso
+from threadkit.comments.model import Comment, CommentPlace, Sort
+from threadkit.comments.scripts import level_index
 from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -20,6 +22,20 @@ class CommentQueries:
         fields = await self._redis.hgetall(self._keys.site(site_id).comment(comment_id))
         return from_hash(Comment, fields) if fields and fields.get("site_id") == site_id else None
 
+    async def made_before(self, site_id: SiteId, request_key: str) -> CommentId | None:
+        """What the same request has made, if it came before."""
+        found = await self._redis.get(self._keys.site(site_id).repeated(request_key))
+        return CommentId(found) if found else None
+
+    async def place(self, site_id: SiteId, comment_id: CommentId) -> CommentPlace | None:
+        fields = ("site_id", "page_id", "parent_id", "created_at", "upvotes", "downvotes")
+        owner, page_id, parent_id, created_at, up, down = await self._redis.hmget(
+            self._keys.site(site_id).comment(comment_id), *fields
+        )
+        if owner != site_id:
+            return None
+        return CommentPlace(comment_id, site_id, page_id, parent_id, from_iso(created_at), int(up) - int(down))
+
     async def by_ids(self, site_id: SiteId, comment_ids: Sequence[CommentId]) -> list[Comment]:
         """Those that are there, in the order asked for, in one round trip."""
         if not comment_ids:
@@ -30,10 +46,6 @@ class CommentQueries:
                 pipe.hgetall(keys.comment(comment_id))
             answers = await pipe.execute()
         return [from_hash(Comment, fields) for fields in answers if fields and fields.get("site_id") == site_id]
-
-    async def page(self, site_id: SiteId, page_id: PageId) -> Page | None:
-        fields = await self._redis.hgetall(self._keys.site(site_id).page(page_id))
-        return from_hash(Page, fields) if fields.get("site_id") == site_id else None
 
     async def page_comments(
         self, site_id: SiteId, page_id: PageId, *, viewer_id: UserId | None, most: int
@@ -53,12 +65,32 @@ class CommentQueries:
             found += await self.by_ids(site_id, missing)
         return found
 
+    async def unlisted(self, site_id: SiteId, page_id: PageId, viewer_id: UserId | None, *, most: int) -> list[Comment]:
+        """A viewer's newest comments on a page that only they see, oldest first."""
+        if viewer_id is None:
+            return []
+        key = self._keys.site(site_id).unlisted(page_id, viewer_id)
+        return await self.by_ids(site_id, await self._redis.zrange(key, -most, -1))
+
+    async def score(self, site_id: SiteId, page_id: PageId, comment: Comment, sort: Sort) -> str:
+        """Where a comment stands in its level, as the store writes it."""
+        key = level_index(self._keys.site(site_id), page_id, comment.parent_id, sort)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.zscore(key, comment.id)
+            (score,) = await pipe.execute()
+        return repr(score or 0.0)
+
     async def has_own_view(self, site_id: SiteId, page_id: PageId, user_id: UserId) -> bool:
         """Whether a user has blocked somebody, or has comments here that only they see."""
         async with self._redis.pipeline(transaction=False) as pipe:
             pipe.exists(self._keys.user(user_id).blocked())
             pipe.exists(self._keys.site(site_id).unlisted(page_id, user_id))
             return any(await pipe.execute())
+
+    async def are_shown(self, site_id: SiteId, page_id: PageId, comment_ids: Sequence[CommentId]) -> set[CommentId]:
+        """Those of them that stand on a page for everybody."""
+        scores = await self._redis.zmscore(self._keys.site(site_id).page_new(page_id), list(comment_ids))
+        return {comment_id for comment_id, score in zip(comment_ids, scores, strict=True) if score is not None}
 
     async def pinned(self, site_id: SiteId, page_id: PageId) -> list[tuple[CommentId, int]]:
         """Newest pin first."""
@@ -77,18 +109,26 @@ class CommentQueries:
             parent_id = parent.parent_id
         return found
 
+    async def under(self, comment: Comment, *, most: int) -> list[Comment]:
+        """Everything that hangs on a comment, level by level."""
+        keys = self._keys.site(comment.site_id)
+        found: list[Comment] = []
+        level = [comment.id]
+        while level and len(found) < most:
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for comment_id in level:
+                    pipe.zrange(keys.replies(comment_id), 0, -1)
+                answers = await pipe.execute()
+            replies = await self.by_ids(comment.site_id, [reply for ids in answers for reply in ids])
+            found += replies
+            level = [reply.id for reply in replies if reply.reply_count]
+        return found
+
     async def votes_on_page(self, site_id: SiteId, user_id: UserId, page_id: PageId) -> dict[str, str]:
         votes: dict[str, str] = await self._redis.hgetall(self._keys.site(site_id).page_votes(user_id, page_id))
-        return votes
+        return {comment_id: vote.rstrip("?") for comment_id, vote in votes.items()}
 
     async def ids_by_author(self, site_id: SiteId, user_id: UserId, *, offset: int, limit: int) -> list[CommentId]:
         """Newest first, every status."""
         key = self._keys.site(site_id).comments_of(user_id)
         return [CommentId(found) for found in await self._redis.zrange(key, offset, offset + limit - 1, desc=True)]
-
-    async def counts(self, site_id: SiteId, page_ids: Iterable[PageId]) -> list[int]:
-        keys = self._keys.site(site_id)
-        async with self._redis.pipeline(transaction=False) as pipe:
-            for page_id in page_ids:
-                pipe.hget(keys.page(page_id), "comments")
-            return [int(found or 0) for found in await pipe.execute()]

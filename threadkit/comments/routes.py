@@ -1,22 +1,23 @@
 """`/v1/comments` and what else is about a page's comments. Contract 4.3."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Response, Router, delete, get, patch, post, put
+from litestar import Router, delete, get, patch, post, put
 from litestar.di import NamedDependency
-from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Meta, Struct
 
-from threadkit.comments.fast_lane import is_known
-from threadkit.comments.model import LONGEST_URL, CommentDraft, CommentItem, InvalidPath, Sort, Thread, TreeComment
+from threadkit.comments.model import CommentDraft, CommentItem, InvalidPath, TreeComment, Visit
 from threadkit.comments.service import PinState
 from threadkit.errors import Invalid, InvalidParameter, Unauthenticated
+from threadkit.http.client_address import ClientAddresses
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
 from threadkit.ids import CommentId, UserId, digest
+from threadkit.pages.model import LONGEST_URL, PageRef
+from threadkit.pages.parameters import PageNameParameter, PageUrlParameter
 from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.text import clean_source
@@ -84,38 +85,6 @@ class PreviewHtml(Struct):
     html: str
 
 
-class Counts(Struct):
-    counts: dict[str, int]
-
-
-@get(
-    "/comments",
-    guards=[knows_user],
-    summary="A page's comments",
-    responses={200: ResponseSpec(Thread, description="The thread")},
-)
-async def list_comments(
-    page_url: Annotated[str, QueryParameter(min_length=1, max_length=LONGEST_URL)],
-    site: NamedDependency[Site],
-    maybe_viewer: NamedDependency[Viewer | None],
-    services: NamedDependency[Services],
-    request: Request,
-    sort: Annotated[Sort, QueryParameter()] = "new",
-) -> Response[Any]:
-    """The whole tree, up to the server's `tree_limit`. A page nobody wrote on is empty.
-
-    Answers carry an ETag; `If-None-Match` gets 304 while nothing changed. Those who blocked somebody, or have comments
-    that only they see, get a view of their own, which is not kept."""
-    if maybe_viewer and await services.comments.has_own_view(site, page_url, maybe_viewer):
-        thread = await services.comments.thread(site, page_url, sort, maybe_viewer)
-        return Response(thread, headers={"Cache-Control": "private, no-store"})
-    snapshot = await services.comments.snapshot(site, page_url, sort)
-    headers = {"ETag": snapshot.etag.decode(), "Cache-Control": "no-cache", "Vary": "accept-encoding, authorization"}
-    if is_known(request.headers.get("if-none-match", "").encode() or None, snapshot.etag):
-        return Response(None, status_code=304, headers=headers)
-    return Response(snapshot.body, media_type="application/json", headers=headers)
-
-
 @post("/comments", status_code=200, guards=[knows_user], summary="Write a comment or a reply")
 async def post_comment(
     data: JSONBody[CommentDraft],
@@ -123,15 +92,20 @@ async def post_comment(
     site: NamedDependency[Site],
     maybe_viewer: NamedDependency[Viewer | None],
     device: NamedDependency[Device],
+    addresses: NamedDependency[ClientAddresses],
     services: NamedDependency[Services],
 ) -> PostedComment:
     """`parent_path` holds the ids from the root to the parent. An `Idempotency-Key` makes repeating safe."""
     data.author_name = clean_source(data.author_name or "").replace("\n", " ")
-    _may_write(site, maybe_viewer, data.author_name)
+    may_write(site, maybe_viewer, data.author_name)
     if data.parent_path:
         as_id(CommentId, data.parent_path[-1])
     comment = await services.comments.post(
-        site, data, author=maybe_viewer, request_key=_request_key(request, data, maybe_viewer, device)
+        site,
+        data,
+        author=maybe_viewer,
+        request_key=_request_key(request, data, maybe_viewer, device),
+        visit=visit_of(request, device, addresses),
     )
     return PostedComment(TreeComment.of(comment))
 
@@ -180,8 +154,8 @@ async def vote(
     services: NamedDependency[Services],
 ) -> VoteResult:
     """The same vote again takes it back; the other one switches it."""
-    target = await _target(services, site, comment_id, data)
-    return await services.votes.cast(site, target, data.direction, voter=viewer)
+    target = _named(comment_id, data)
+    return await services.votes.cast(site, target, data.direction, voter=viewer, page_url=data.page_url)
 
 
 @post("/comments/{comment_id:str}/pin", status_code=200, guards=[requires_moderator], summary="Pin or unpin")
@@ -201,21 +175,13 @@ async def preview(data: JSONBody[Preview], services: NamedDependency[Services]) 
 
 @get("/pages/my_votes", guards=[requires_user], summary="My votes on a page")
 async def my_votes(
-    page_url: Annotated[str, QueryParameter(min_length=1, max_length=LONGEST_URL)],
     site: NamedDependency[Site],
     viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
+    page_url: PageUrlParameter = None,
+    page_id: PageNameParameter = None,
 ) -> Votes:
-    return Votes(await services.comments.votes_on_page(site, page_url, viewer))
-
-
-@get("/counts", summary="How many comments pages have")
-async def counts(
-    url: Annotated[Annotated[list[PageUrl], Meta(min_length=1, max_length=100)], QueryParameter()],
-    site: NamedDependency[Site],
-    services: NamedDependency[Services],
-) -> Counts:
-    return Counts(await services.comments.counts(site, url))
+    return Votes(await services.comments.votes_on_page(site, PageRef(page_url, page_id), viewer))
 
 
 @get("/users/me/comments", guards=[requires_user], summary="My comments", tags=["People"])
@@ -256,7 +222,16 @@ def _request_key(request: Request, draft: CommentDraft, viewer: Viewer | None, d
     return digest(msgspec.json.encode([sender, key, draft]).decode())[:32]
 
 
-def _may_write(site: Site, viewer: Viewer | None, author_name: str | None) -> None:
+def visit_of(request: Request, device: Device, addresses: ClientAddresses) -> Visit:
+    return Visit(
+        client=device.client,
+        address=str(addresses.of(request.scope)),
+        user_agent=device.user_agent,
+        turnstile_token=request.headers.get("x-turnstile-token"),
+    )
+
+
+def may_write(site: Site, viewer: Viewer | None, author_name: str | None) -> None:
     """The first four checks of contract 4.3, in its order."""
     if viewer is None:
         if not site.settings.auth.anonymous:
@@ -270,10 +245,15 @@ def _may_write(site: Site, viewer: Viewer | None, author_name: str | None) -> No
         raise UsernameRequired
 
 
-async def _target(services: Services, site: Site, comment_id: str, place: Place) -> CommentId:
+def _named(comment_id: str, place: Place) -> CommentId:
     target = as_id(CommentId, comment_id)
     if place.path is not None and (not place.path or place.path[-1] != target):
         raise InvalidPath
+    return target
+
+
+async def _target(services: Services, site: Site, comment_id: str, place: Place) -> CommentId:
+    target = _named(comment_id, place)
     await services.comments.check_place(site, target, place.page_url)
     return target
 
@@ -281,7 +261,6 @@ async def _target(services: Services, site: Site, comment_id: str, place: Place)
 router = Router(
     "/",
     route_handlers=[
-        list_comments,
         post_comment,
         edit_comment,
         edit_comment_alias,
@@ -290,7 +269,6 @@ router = Router(
         pin,
         preview,
         my_votes,
-        counts,
         my_comments,
         comments_of,
     ],

@@ -1,12 +1,15 @@
 """Atomic writes of comments."""
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Literal
 
 import msgspec
 
-from threadkit.comments.model import Comment, CommentChanged, CommentNotFound, Page, PageLocked, ParentNotFound
+from threadkit.comments.model import Comment, CommentChanged, CommentNotFound, ParentNotFound, Sort
+from threadkit.comments.window import Cursor
 from threadkit.ids import CommentId, PageId, SiteId, UserId
+from threadkit.pages.model import Page, PageLocked
 from threadkit.storage.keys import SiteKeys
 from threadkit.storage.lua import KeyedScript
 from threadkit.storage.records import to_hash
@@ -22,12 +25,34 @@ def level_keys(keys: SiteKeys, page_id: PageId, parent_id: CommentId | None) -> 
     return [keys.replies(parent_id), *(keys.replies_by(parent_id, sort) for sort in ("top", "hot", "controversial"))]
 
 
+def level_index(keys: SiteKeys, page_id: PageId, parent_id: CommentId | None, sort: Sort) -> str:
+    """The index that holds a level in one order; oldest and newest first share one."""
+    by = "new" if sort == "old" else sort
+    if parent_id is None:
+        return keys.roots(page_id, by)
+    return keys.replies(parent_id) if by == "new" else keys.replies_by(parent_id, by)
+
+
 def _flat(fields: dict[str, str]) -> str:
     return msgspec.json.encode(list(chain.from_iterable(fields.items()))).decode()
 
 
+def change_keys(keys: SiteKeys, page_id: PageId) -> list[str]:
+    """Where a visible change is announced."""
+    return [keys.page_changes(page_id), keys.page_channel(page_id)]
+
+
 class _CommentScript(KeyedScript):
+    uses = ("announce.lua",)
     repeatable = True
+
+
+class PageMoved(Exception):
+    """The page's thread is elsewhere by now; whoever wrote there writes again."""
+
+    def __init__(self, page_id: PageId) -> None:
+        super().__init__(page_id)
+        self.page_id = page_id
 
 
 class PostComment(_CommentScript):
@@ -54,6 +79,8 @@ class PostComment(_CommentScript):
                 keys.unlisted(comment.page_id, comment.author_id),
                 keys.outbox(),
                 keys.repeated(request_key or "none"),
+                keys.pages(),
+                *change_keys(keys, comment.page_id),
             ],
             args=[
                 comment.id,
@@ -72,6 +99,8 @@ class PostComment(_CommentScript):
         match reply:
             case ["LOCKED"]:
                 raise PageLocked
+            case ["MOVED", page_id]:
+                raise PageMoved(PageId(page_id))
             case ["PARENT_MISSING"]:
                 raise ParentNotFound
             case ["REPEATED", before]:
@@ -88,8 +117,22 @@ class EditComment(_CommentScript):
         changed = {name: value for name, value in new.items() if old.get(name) != value}
         gone = [name for name in old if name not in new]
         reply = await self._run(
-            keys=[keys.comment(before.id), keys.page(before.page_id)],
-            args=[before.updated_at, _flat(changed), now_ms, msgspec.json.encode(gone).decode(), after.content],
+            keys=[
+                keys.comment(before.id),
+                keys.page(before.page_id),
+                *change_keys(keys, before.page_id),
+                keys.outbox(),
+            ],
+            args=[
+                before.updated_at,
+                _flat(changed),
+                now_ms,
+                msgspec.json.encode(gone).decode(),
+                after.content,
+                before.page_id,
+                before.id,
+                _renamed_event(before, after).decode(),
+            ],
         )
         if reply == "LOCKED":
             raise PageLocked
@@ -97,6 +140,16 @@ class EditComment(_CommentScript):
             raise CommentNotFound
         if reply == "CHANGED":
             raise CommentChanged
+
+
+def _renamed_event(before: Comment, after: Comment) -> bytes:
+    """Whom an edit names anew, and whom it names no longer; nothing when both are nobody."""
+    old, new = before.mentions or [], after.mentions or []
+    named, unnamed = [name for name in new if name not in old], [name for name in old if name not in new]
+    if not named and not unnamed:
+        return b""
+    event = {"type": "comment_edited", "comment_id": before.id, "named": named, "unnamed": unnamed}
+    return msgspec.json.encode(event)
 
 
 class DeleteComment(_CommentScript):
@@ -119,12 +172,16 @@ class DeleteComment(_CommentScript):
                 keys.pinned(page_id),
                 keys.modqueue(),
                 keys.unlisted(page_id, comment.author_id),
+                *change_keys(keys, page_id),
                 *chain.from_iterable(
                     [keys.comment(node.id), *level_keys(keys, page_id, node.parent_id)] for node in chain_up
                 ),
+                keys.outbox(),
             ],
-            args=[_flat(fields), now_ms, *(node.id for node in chain_up)],
+            args=[_flat(fields), now_ms, page_id, *(node.id for node in chain_up)],
         )
+        if int(gone) == -2:
+            raise CommentChanged
         return int(gone) >= 0
 
 
@@ -140,6 +197,7 @@ class AnonymiseComment(_CommentScript):
                 keys.comments_of(author_id),
                 keys.unlisted(comment.page_id, author_id),
                 keys.page_new(comment.page_id),
+                *change_keys(keys, comment.page_id),
             ],
             args=[author_id, comment.id, _flat(fields), now_ms],
         )
@@ -153,9 +211,31 @@ class TogglePin(_CommentScript):
     async def __call__(self, site_id: SiteId, page_id: PageId, comment_id: CommentId, *, now_ms: int) -> bool:
         keys = self._keys.site(site_id)
         pinned = await self._run(
-            keys=[keys.comment(comment_id), keys.page(page_id), keys.page_new(page_id), keys.pinned(page_id)],
-            args=[comment_id, now_ms],
+            keys=[
+                keys.comment(comment_id),
+                keys.page(page_id),
+                keys.page_new(page_id),
+                keys.pinned(page_id),
+                *change_keys(keys, page_id),
+            ],
+            args=[comment_id, now_ms, page_id],
         )
         if int(pinned) < 0:
             raise CommentNotFound
         return bool(pinned)
+
+
+class SliceLevels(KeyedScript):
+    file = "slice_levels.lua"
+    repeatable = True
+
+    async def __call__(
+        self, site_id: SiteId, page_id: PageId, levels: Sequence[CommentId | None], cursor: Cursor, *, limit: int
+    ) -> list[list[tuple[CommentId, str]]]:
+        """The next comments of each level (None: the roots) with their scores; the cursor holds for all of them."""
+        keys = self._keys.site(site_id)
+        answers = await self._run(
+            keys=[level_index(keys, page_id, parent_id, cursor.sort) for parent_id in levels],
+            args=["least" if cursor.sort == "old" else "best", limit, *[cursor.score, cursor.after] * len(levels)],
+        )
+        return [list(zip(map(CommentId, flat[::2]), flat[1::2], strict=True)) for flat in answers]

@@ -1,6 +1,8 @@
 """What can be done with comments: verbs that read as a story."""
 
 import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -9,6 +11,7 @@ from msgspec.structs import replace
 from threadkit import scoring, text
 from threadkit.clock import Clock, iso
 from threadkit.comments.model import (
+    DELETED_TEXT,
     ApprovedAlready,
     Comment,
     CommentDraft,
@@ -20,24 +23,20 @@ from threadkit.comments.model import (
     EmptyComment,
     NotAuthorised,
     NotYourComment,
-    Page,
-    PageNotFound,
-    PageTree,
     ParentNotFound,
     PostingDisabled,
-    Sort,
     Status,
-    Thread,
     VerificationRequired,
+    Visit,
     deleted_fields,
-    normal_url,
-    page_id_of,
 )
 from threadkit.comments.queries import CommentQueries
-from threadkit.comments.scripts import DeleteComment, EditComment, Listing, PostComment, TogglePin
-from threadkit.comments.snapshots import Snapshot, Snapshots
-from threadkit.comments.tree import DEEPEST, build_tree, is_visible
-from threadkit.ids import CommentId, PageId, UserId, new_uuid
+from threadkit.comments.scripts import DeleteComment, EditComment, Listing, PageMoved, PostComment, TogglePin
+from threadkit.comments.snapshots import Snapshots
+from threadkit.comments.tree import DEEPEST, is_visible
+from threadkit.ids import CommentId, PageId, SiteId, UserId, new_uuid
+from threadkit.pages.model import Page, PageNotFound, PageRef, normal_url
+from threadkit.pages.queries import MOST_MOVES, PageQueries
 from threadkit.settings import Settings
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role
@@ -64,6 +63,22 @@ class _Text(Struct):
     mentions: list[UserId]
 
 
+class Gate(Protocol):
+    """What stands between a text and the page."""
+
+    async def let_in(self, site: Site, author: Viewer | None, visit: Visit) -> None: ...
+
+    async def judge(
+        self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit
+    ) -> Sequence[str] | None: ...
+
+    async def hold(self, site: Site, comment: Comment, reasons: Sequence[str]) -> None: ...
+
+    async def remember(
+        self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit, as_id: CommentId
+    ) -> None: ...
+
+
 class CommentService:
     def __init__(
         self,
@@ -74,76 +89,77 @@ class CommentService:
         settings: Settings,
         queries: CommentQueries,
         user_queries: UserQueries,
+        page_queries: PageQueries,
         snapshots: Snapshots,
+        gate: Gate,
+        on_posted: Callable[[SiteId], None],
     ) -> None:
         self._clock = clock
         self._settings = settings
         self._queries = queries
         self._user_queries = user_queries
+        self._page_queries = page_queries
         self._snapshots = snapshots
+        self._gate = gate
+        self._on_posted = on_posted
         self._post_comment = PostComment(redis, keys)
         self._edit_comment = EditComment(redis, keys)
         self._delete_comment = DeleteComment(redis, keys)
         self._toggle_pin = TogglePin(redis, keys)
 
-    async def thread(self, site: Site, page_url: str, sort: Sort, viewer: Viewer | None) -> Thread:
-        """A page's comments as this viewer sees them. A page nobody wrote on is empty, not missing."""
-        page_id = self.page_id(site, page_url)
-        page = await self._queries.page(site.id, page_id) or Page(site_id=site.id, url=page_url)
-        blocked = frozenset(await self._user_queries.blocked_by(viewer.id)) if viewer else frozenset[UserId]()
-        comments = await self._queries.page_comments(
-            site.id, page_id, viewer_id=viewer.id if viewer else None, most=self._settings.tree_limit
-        )
-        roots, total = build_tree(
-            comments,
-            sort=sort,
-            formula=site.settings.hot,
-            viewer_id=viewer.id if viewer else None,
-            blocked=blocked,
-        )
-        pinned = await self._queries.pinned(site.id, page_id)
-        thread = Thread(page_id=page_id, tree=PageTree(roots, page.updated_ms // 1000), total=total)
-        if pinned:
-            thread.pinned = pinned
-        return thread
-
-    async def snapshot(self, site: Site, page_url: str, sort: Sort) -> Snapshot:
-        """What everybody may see of a page, encoded."""
-        page_id = self.page_id(site, page_url)
-
-        async def page() -> Page:
-            return await self._queries.page(site.id, page_id) or Page(site_id=site.id, url=page_url)
-
-        return await self._snapshots.get(
-            (site.id, site.version, page_id, sort), page=page, thread=lambda: self.thread(site, page_url, sort, None)
-        )
-
-    async def has_own_view(self, site: Site, page_url: str, viewer: Viewer) -> bool:
-        """Whether somebody sees a page otherwise than everybody does."""
-        return await self._queries.has_own_view(site.id, self.page_id(site, page_url), viewer.id)
-
-    async def post(self, site: Site, draft: CommentDraft, *, author: Viewer | None, request_key: str | None) -> Comment:
+    async def post(
+        self,
+        site: Site,
+        draft: CommentDraft,
+        *,
+        author: Viewer | None,
+        request_key: str | None,
+        visit: Visit | None = None,
+    ) -> Comment:
+        if request_key and (made_before := await self._queries.made_before(site.id, request_key)):
+            return await self._existing(site, made_before)
         if site.settings.posting_disabled:
             raise PostingDisabled
         if site.settings.require_verification and (author is None or not author.user.is_verified):
             raise VerificationRequired
-        page_id = self.page_id(site, draft.page_url)
+        visit = visit or Visit()
+        await self._gate.let_in(site, author, visit)
+        page_id = await self._page_queries.id_of(site, PageRef(draft.page_url, draft.page_id))
         body = await self._prepare(draft.content)
         parent_id = await self._parent_of(site, draft)
         comment = self._new_comment(site, page_id, draft, body, author, parent_id)
-        written = await self._post_comment(
-            comment,
-            Page(site_id=site.id, url=comment.page_url, title=draft.title),
-            listing=_listing(comment),
-            hot=scoring.as_text(scoring.hot(site.settings.hot, 0, 0, comment.created_ms)),
-            event=_posted_event(comment),
-            request_key=request_key,
-        )
-        self._snapshots.drop(page_id)
-        # Read back what was written: its depth is decided by the script, and it may be that of an earlier try.
-        return await self._existing(site, written)
+        if reasons := await self._gate.judge(site, comment, author=author, visit=visit):
+            comment = replace(comment, status=Status.PENDING, is_unposted=True, held_for=list(reasons))
+        written = await self._write(site, comment, draft.title, request_key)
+        await self._gate.remember(site, written, author=author, visit=visit, as_id=written.id)
+        return written
 
-    async def edit(self, site: Site, comment_id: CommentId, content: str, *, editor: Viewer) -> Comment:
+    async def _write(self, site: Site, comment: Comment, title: str | None, request_key: str | None) -> Comment:
+        """Write a comment where its page is now; the answer may be one that an earlier try has written."""
+        for _ in range(MOST_MOVES):
+            try:
+                written = await self._post_comment(
+                    comment,
+                    Page(site_id=site.id, url=comment.page_url, title=title),
+                    listing=_listing(comment),
+                    hot=scoring.as_text(scoring.hot(site.settings.hot, 0, 0, comment.created_ms)),
+                    event=posted_event(comment),
+                    request_key=request_key,
+                )
+            except PageMoved as moved:
+                comment = replace(comment, page_id=moved.page_id)
+            else:
+                self._snapshots.drop(comment.page_id)
+                if written != comment.id:
+                    return await self._existing(site, written)
+                if not comment.is_shadowed:
+                    self._on_posted(site.id)
+                return comment
+        raise PageNotFound
+
+    async def edit(
+        self, site: Site, comment_id: CommentId, content: str, *, editor: Viewer, visit: Visit | None = None
+    ) -> Comment:
         comment = await self._existing(site, comment_id)
         if comment.author_id != editor.id:
             raise NotYourComment
@@ -168,17 +184,25 @@ class CommentService:
             edited=True,
             updated_at=iso(now_ms),
         )
+        visit = visit or Visit()
+        if (reasons := await self._gate.judge(site, edited, author=editor, visit=visit)) and (
+            comment.status is Status.APPROVED
+        ):
+            # Hidden before it changes, so that nobody sees what nobody has looked at.
+            await self._gate.hold(site, comment, reasons)
+            edited = replace(edited, status=Status.PENDING, held_for=list(reasons))
         await self._edit_comment(comment, edited, now_ms=now_ms)
         self._snapshots.drop(comment.page_id)
+        await self._gate.remember(site, edited, author=editor, visit=visit, as_id=edited.id)
         return edited
 
-    async def delete(self, site: Site, comment_id: CommentId, *, by: Viewer) -> None:
+    async def delete(self, site: Site, comment_id: CommentId, *, by: Viewer, text: str = DELETED_TEXT) -> None:
         comment = await self._existing(site, comment_id)
         if comment.author_id != by.id and by.role < Role.MODERATOR:
             raise NotAuthorised
         ancestors = await self._queries.ancestors(comment)
         now_ms = self._clock.now_ms()
-        if not await self._delete_comment(comment, ancestors, fields=deleted_fields(), now_ms=now_ms):
+        if not await self._delete_comment(comment, ancestors, fields=deleted_fields(text), now_ms=now_ms):
             raise CommentNotFound
         self._snapshots.drop(comment.page_id)
 
@@ -209,15 +233,16 @@ class CommentService:
                 and (is_own or (comment.status is Status.APPROVED and is_visible(comment, None, frozenset())))
             ]
         page = shown[offset : offset + limit]
-        items = [CommentItem.of(comment) for comment in page]
-        return items, len(shown) > offset + limit
+        return await self.items(site, page), len(shown) > offset + limit
 
-    async def votes_on_page(self, site: Site, page_url: str, viewer: Viewer) -> dict[str, str]:
-        return await self._queries.votes_on_page(site.id, viewer.id, self.page_id(site, page_url))
+    async def items(self, site: Site, comments: list[Comment]) -> list[CommentItem]:
+        """For lists over pages: with the address a page has now, which may not be the one it was written at."""
+        urls = await self._page_queries.urls(site.id, sorted({comment.page_id for comment in comments}))
+        return [CommentItem.of(comment, urls.get(comment.page_id) or comment.page_url) for comment in comments]
 
-    async def counts(self, site: Site, urls: list[str]) -> dict[str, int]:
-        found = await self._queries.counts(site.id, [self.page_id(site, url) for url in urls])
-        return dict(zip(urls, found, strict=True))
+    async def votes_on_page(self, site: Site, ref: PageRef, viewer: Viewer) -> dict[str, str]:
+        (page_id,) = await self._page_queries.moved(site.id, [await self._page_queries.id_of(site, ref)])
+        return await self._queries.votes_on_page(site.id, viewer.id, page_id)
 
     async def preview(self, content: str) -> str:
         return (await self._prepare(content)).html
@@ -226,19 +251,10 @@ class CommentService:
         """A call that names a page must name the comment's."""
         if page_url is None:
             return
-        page_id = self.page_id(site, page_url)
-        comment = await self._queries.by_id(site.id, comment_id)
-        if comment is not None and comment.page_id == page_id:
-            return
-        if await self._queries.page(site.id, page_id) is None:
-            raise PageNotFound
-        raise CommentNotFound
-
-    def page_id(self, site: Site, page_url: str) -> PageId:
-        return page_id_of(site.id, self._normal_url(site, page_url))
-
-    def _normal_url(self, site: Site, page_url: str) -> str:
-        return normal_url(page_url, drop_tracking=site.settings.drop_tracking_parameters)
+        comment = await self._queries.place(site.id, comment_id)
+        await self._page_queries.check_place(site, comment.page_id if comment else None, page_url)
+        if comment is None:
+            raise CommentNotFound
 
     async def _existing(self, site: Site, comment_id: CommentId) -> Comment:
         comment = await self._queries.by_id(site.id, comment_id)
@@ -253,7 +269,11 @@ class CommentService:
         parent = await self._queries.by_id(site.id, CommentId(draft.parent_path[-1]))
         if parent is None:
             raise ParentNotFound
-        return parent.parent_id if parent.depth >= DEEPEST else parent.id
+        if parent.depth < DEEPEST:
+            return parent.id
+        if parent.status is not Status.APPROVED or parent.is_shadowed or parent.buried:
+            raise ParentNotFound
+        return parent.parent_id
 
     async def _prepare(self, content: str) -> _Text:
         """Tidy, measure, resolve names, render: off the event loop, because it can take a while."""
@@ -286,7 +306,7 @@ class CommentService:
             id=CommentId(new_uuid()),
             site_id=site.id,
             page_id=page_id,
-            page_url=self._normal_url(site, draft.page_url),
+            page_url=normal_url(draft.page_url or "", drop_tracking=site.settings.drop_tracking_parameters),
             author_id=author.id if author else ANONYMOUS_USER,
             author_name=author.user.name if author else " ".join((draft.author_name or "").split()),
             author_avatar=author.user.avatar_url if author else None,
@@ -298,6 +318,7 @@ class CommentService:
             render_version=text.RENDER_VERSION,
             status=Status.PENDING if is_held else Status.APPROVED,
             is_shadowed=True if author and author.is_shadowed else None,
+            is_unposted=True if is_held or (author and author.is_shadowed) else None,
             created_at=now,
             updated_at=now,
         )
@@ -316,5 +337,5 @@ def _listing(comment: Comment) -> Listing:
     return "held" if comment.status is Status.PENDING else "listed"
 
 
-def _posted_event(comment: Comment) -> bytes:
+def posted_event(comment: Comment) -> bytes:
     return msgspec.json.encode({"type": "comment_posted", "user_id": comment.author_id, "comment_id": comment.id})

@@ -1,28 +1,38 @@
 """Encoded threads, kept per worker: what most readers get is made once and handed out many times.
 
 A snapshot shows what everybody may see. It is good while the page's version stands still; the version is asked for at
-most once a second, so nobody sees a state older than that, and a worker drops its own snapshots of a page at once when
-it writes there.
+most once a second, so nobody sees a state older than that; a worker drops its own snapshots of a page at once when it
+writes there, and others when they hear of it on the page's channel. Only the number of views may lag, because counting a reader must not cost the next one a new snapshot.
 """
 
 import asyncio
+import functools
 import gzip
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 import msgspec
 
 from threadkit.clock import Clock
-from threadkit.comments.model import Page, Sort, Thread
+from threadkit.comments.model import Replies, Sort, Thread
+from threadkit.comments.window import Window
 from threadkit.http.manners import API_POLICY, SECURITY
 from threadkit.ids import PageId, SiteId
+from threadkit.pages.queries import FoundPage
+from threadkit.storage.keys import Keys
+from threadkit.storage.listener import Listener, Receiver
 
 CHECK_EVERY_MS = 1000
+VIEWS_LAG_MS = 60_000
 MOST_TRIES = 5
+MOST_WATCHED = 5000
 MOST_BYTES = 64 * 1024 * 1024
 SMALLEST_TO_COMPRESS = 512
+LARGEST_AT_ONCE = 64 * 1024  # compressing more than this would keep others waiting
 
-Key = tuple[SiteId, int, PageId, Sort]
+Answer = Thread | Replies
+Key = tuple[SiteId, int, PageId, Sort, Window | None]
 
 
 _HOW_TO_KEEP = [(b"cache-control", b"no-cache"), (b"vary", b"accept-encoding, authorization")]
@@ -35,33 +45,78 @@ def _length(body: bytes) -> list[tuple[bytes, bytes]]:
 class Snapshot:
     """One thread in one order, ready to be sent."""
 
-    __slots__ = ("body", "checked_ms", "compressed", "etag", "head", "head_compressed", "head_known", "version")
+    __slots__ = (
+        "body",
+        "checked_ms",
+        "compressed",
+        "etag",
+        "head",
+        "head_compressed",
+        "head_known",
+        "made_ms",
+        "page_id",
+        "version",
+        "views",
+    )
 
-    def __init__(self, thread: Thread, version: int, now_ms: int) -> None:
-        self.body = msgspec.json.encode(thread)
-        self.compressed = gzip.compress(self.body, 6, mtime=0) if len(self.body) >= SMALLEST_TO_COMPRESS else None
-        self.version = version
-        self.etag = f'"{version}"'.encode()
-        self.checked_ms = now_ms
+    def __init__(self, body: bytes, compressed: bytes | None, found: FoundPage, views: int | None, now_ms: int) -> None:
+        self.body = body
+        self.compressed = compressed
+        self.page_id = found.id
+        self.version = found.page.version
+        self.views = views
+        self.etag = f'"{found.id[:8]}-{self.version}-{views or 0}"'.encode()
+        self.made_ms = self.checked_ms = now_ms
         # The parts of the answer's head that are the same for everybody.
         self.head_known = [*SECURITY, (b"content-security-policy", API_POLICY), (b"etag", self.etag), *_HOW_TO_KEEP]
         self.head = [*self.head_known, *_length(self.body)]
         self.head_compressed = [*self.head_known, (b"content-encoding", b"gzip"), *_length(self.compressed or b"")]
+
+    @classmethod
+    async def of(cls, answer: Answer, found: FoundPage, now_ms: int) -> "Snapshot":
+        body = msgspec.json.encode(answer)
+        compressed = None
+        if len(body) > LARGEST_AT_ONCE:
+            compressed = await asyncio.to_thread(_compress, body)
+        elif len(body) >= SMALLEST_TO_COMPRESS:
+            compressed = _compress(body)
+        shows_views = isinstance(answer, Thread) and answer.pageviews is not msgspec.UNSET
+        return cls(body, compressed, found, found.views if shows_views else None, now_ms)
+
+    def still_shows(self, found: FoundPage, now_ms: int) -> bool:
+        if (found.id, found.page.version) != (self.page_id, self.version):
+            return False
+        return self.views in (None, found.views) or now_ms - self.made_ms < VIEWS_LAG_MS
 
     @property
     def size(self) -> int:
         return len(self.body) + len(self.compressed or b"")
 
 
+def _compress(body: bytes) -> bytes:
+    return gzip.compress(body, 6, mtime=0)
+
+
+class _Change(msgspec.Struct):
+    """What matters here of an event on a page's channel."""
+
+    version: int | None = None
+
+
 class Snapshots:
-    def __init__(self, *, clock: Clock, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, *, clock: Clock, keys: Keys, listener: Listener, most_bytes: int = MOST_BYTES) -> None:
         self._clock = clock
+        self._keys = keys
+        self._listener = listener
+        self._watched: OrderedDict[PageId, tuple[str, Receiver]] = OrderedDict()
+        self._watching: set[asyncio.Task[None]] = set()
         self._most_bytes = most_bytes
         self._bytes = 0
         self._drops = 0
         self._kept: OrderedDict[Key, Snapshot] = OrderedDict()
         self._of_page: dict[PageId, set[Key]] = {}
         self._making: dict[Key, asyncio.Future[Snapshot]] = {}
+        self._elsewhere: dict[Key, PageId] = {}  # of those being made: where a moved page's thread is
 
     def fresh(self, key: Key) -> Snapshot | None:
         """A snapshot that need not be checked again yet."""
@@ -74,47 +129,50 @@ class Snapshots:
         self,
         key: Key,
         *,
-        page: Callable[[], Awaitable[Page]],
-        thread: Callable[[], Awaitable[Thread]],
+        page: Callable[[], Awaitable[FoundPage]],
+        make: Callable[[FoundPage], Awaitable[Answer]],
     ) -> Snapshot:
         """The snapshot as it is now: checked, or made anew. However many ask at once, it is done once."""
         if snapshot := self.fresh(key):
             return snapshot
         making = self._making.get(key)
         if making is None:
-            making = asyncio.ensure_future(self._look(key, page, thread))
+            making = asyncio.ensure_future(self._look(key, page, make))
             self._making[key] = making
             making.add_done_callback(lambda done: self._made(key, done))
         # One reader who goes away must not take the others' answer along.
         return await asyncio.shield(making)
 
     async def _look(
-        self, key: Key, page: Callable[[], Awaitable[Page]], thread: Callable[[], Awaitable[Thread]]
+        self, key: Key, page: Callable[[], Awaitable[FoundPage]], make: Callable[[FoundPage], Awaitable[Answer]]
     ) -> Snapshot:
         now_ms = self._clock.now_ms()
-        version = (await page()).version
+        found = await page()
+        if found.id != key[2]:
+            self._elsewhere[key] = found.id
         kept = self._kept.get(key)
-        if kept is not None and kept.version == version:
+        if kept is not None and kept.still_shows(found, now_ms):
             kept.checked_ms = now_ms
             self._kept.move_to_end(key)
             return kept
         drops = self._drops
         for _ in range(MOST_TRIES):
-            found = await thread()
-            after = (await page()).version
-            if after == version:
+            answer = await make(found)
+            after = await page()
+            if (after.id, after.page.version) == (found.id, found.page.version):
                 break
             # Somebody wrote while we read: what was read may be a state that never was.
-            version = after
-        # Dropped meanwhile by our own writer: the next reader looks again.
-        made = Snapshot(found, version, now_ms if drops == self._drops else 0)
+            found = after
+        made = await Snapshot.of(answer, found, now_ms)
+        if drops != self._drops:
+            made.checked_ms = 0  # dropped meanwhile by our own writer: the next reader looks again
         self._keep(key, made)
         return made
 
     def drop(self, page_id: PageId) -> None:
         self._drops += 1
         # What is being made may be from before this change: whoever asks from now on gets another.
-        for key in [key for key in self._making if key[2] == page_id]:
+        for key in [key for key in self._making if page_id in (key[2], self._elsewhere.get(key))]:
             del self._making[key]
         for key in self._of_page.pop(page_id, ()):
             if (gone := self._kept.pop(key, None)) is not None:
@@ -123,6 +181,7 @@ class Snapshots:
     def _made(self, key: Key, done: asyncio.Future[Snapshot]) -> None:
         if self._making.get(key) is done:
             del self._making[key]
+            self._elsewhere.pop(key, None)
         if not done.cancelled():
             done.exception()  # those who wait get it; nobody waiting is no reason to complain
 
@@ -130,12 +189,37 @@ class Snapshots:
         if (before := self._kept.pop(key, None)) is not None:
             self._bytes -= before.size
         self._kept[key] = snapshot
-        self._of_page.setdefault(key[2], set()).add(key)
+        self._of_page.setdefault(snapshot.page_id, set()).add(key)
+        self._watch(key[0], snapshot.page_id)
         self._bytes += snapshot.size
         while self._bytes > self._most_bytes and self._kept:
             oldest, gone = self._kept.popitem(last=False)
             self._bytes -= gone.size
-            of_page = self._of_page.get(oldest[2], set())
+            of_page = self._of_page.get(gone.page_id, set())
             of_page.discard(oldest)
             if not of_page:
-                self._of_page.pop(oldest[2], None)
+                self._of_page.pop(gone.page_id, None)
+
+    def _watch(self, site_id: SiteId, page_id: PageId) -> None:
+        """Hear of what other workers write on a page. The check once a second covers what is not heard."""
+        if page_id in self._watched:
+            self._watched.move_to_end(page_id)
+            return
+        channel = self._keys.site(site_id).page_channel(page_id)
+        hear = functools.partial(self._hear, page_id)
+        self._watched[page_id] = (channel, hear)
+        self._soon(self._listener.subscribe(channel, hear))
+        if len(self._watched) > MOST_WATCHED:
+            _, forgotten = self._watched.popitem(last=False)
+            self._soon(self._listener.unsubscribe(*forgotten))
+
+    def _hear(self, page_id: PageId, text: str) -> None:
+        version = msgspec.json.decode(text, type=_Change).version
+        kept = [self._kept[key] for key in self._of_page.get(page_id, ()) if key in self._kept]
+        if version is not None and any(snapshot.version < version for snapshot in kept):
+            self.drop(page_id)
+
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._watching.add(task)
+        task.add_done_callback(self._watching.discard)

@@ -18,7 +18,7 @@ def is_visible(comment: Comment, viewer_id: UserId | None, blocked: frozenset[Us
     """Whether a viewer may see a comment at all. The one place where this is decided."""
     if comment.author_id in blocked and comment.author_id != viewer_id:
         return False
-    if comment.status is Status.REJECTED:
+    if comment.status is Status.REJECTED or comment.buried is not None:
         return False
     if comment.status is Status.PENDING or comment.is_shadowed:
         return viewer_id is not None and comment.author_id == viewer_id

@@ -89,6 +89,7 @@ def _may_read_metrics(request: Request, token: str | None, addresses: ClientAddr
 
 
 def _all_workers(meters: Metrics) -> bytes:
+    meters.settle()
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return generate_latest(meters.registry)
     everybody = CollectorRegistry()

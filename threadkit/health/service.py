@@ -1,12 +1,14 @@
 """Looks at the store and says what it sees."""
 
 import asyncio
+import contextlib
 import time
 
 from msgspec import Struct
 from redis.exceptions import RedisError
 
 from threadkit.http.metrics import Metrics
+from threadkit.outbox.queries import OutboxQueries
 from threadkit.settings import Settings
 from threadkit.sites.queries import SiteQueries
 from threadkit.storage.checks import StoreHealth, is_writable
@@ -34,6 +36,7 @@ class HealthService:
         self._keys = keys
         self._settings = settings
         self._site_queries = site_queries
+        self._outboxes = OutboxQueries(redis=store.redis, keys=keys)
         self.metrics = metrics
         self.found_at_start: StoreHealth | None = None
 
@@ -68,6 +71,13 @@ class HealthService:
                 self.metrics.store_memory.set(_total(memory, "used_memory"))
             except (RedisError, OSError, TimeoutError):
                 self.metrics.store_memory.set(0)
+            await self._measure_outboxes()
+
+    async def _measure_outboxes(self) -> None:
+        with contextlib.suppress(RedisError, OSError):  # the last reading stays
+            outboxes = await self._outboxes.sum()
+            for state in ("waiting", "retrying", "dead"):
+                self.metrics.outbox.labels(state).set(getattr(outboxes, state))
 
     async def _has_site(self) -> bool:
         try:

@@ -1,13 +1,14 @@
 """One line per request. In JSON it is encoded straight into a buffer that is written a few times a second."""
 
 import asyncio
+import functools
 import sys
+import time
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import structlog
-from msgspec import Struct
 
 from threadkit.http.client_address import ClientAddresses
 from threadkit.settings import Settings
@@ -16,28 +17,15 @@ FLUSH_S = 0.2
 MOST_REMEMBERED = 10_000
 
 
-class Line(Struct, omit_defaults=True):
-    event: str
-    level: str
-    timestamp: str
-    method: str
-    path: str
-    status: int
-    ms: float
-    bytes: int
-    request_id: str
-    client: str
-    site_id: str = ""
-
-
 class AccessLog:
     def __init__(self, settings: Settings, addresses: ClientAddresses, *, as_text: bool) -> None:
         self.is_on = settings.access_log and settings.log_level in ("debug", "info")
         self._addresses = addresses
         self._as_text = as_text
-        self._waiting: list[bytes] = []
+        self._waiting: list[str] = []
         self._flush: asyncio.TimerHandle | None = None
-        self._encode = msgspec.json.Encoder().encode
+        self._second = 0
+        self._second_text = ""
         self._clients: dict[tuple[Any, bytes], str] = {}
 
     def record(
@@ -50,28 +38,26 @@ class AccessLog:
         seconds: float,
         sent: int,
         request_id: str,
+        site_id: str = "",
     ) -> None:
-        opened = scope["state"].get("opened")
-        line = Line(
-            "request",
-            "info",
-            datetime.now(UTC).isoformat(timespec="milliseconds"),
-            method,
-            scope["path"],
-            status,
-            round(seconds * 1000, 2),
-            sent,
-            request_id,
-            self._client(scope, headers),
-            opened.site.id if opened else "",
-        )
+        client = self._client(scope, headers)
         if self._as_text:
-            facts = msgspec.to_builtins(line)
-            for known in ("event", "level", "timestamp"):
-                del facts[known]
-            structlog.get_logger().info("request", **facts)
+            facts: dict[str, Any] = {"method": method, "path": scope["path"], "status": status}
+            facts |= {"ms": round(seconds * 1000, 2), "bytes": sent, "request_id": request_id, "client": client}
+            structlog.get_logger().info("request", **facts, **({"site_id": site_id} if site_id else {}))
             return
-        self._waiting.append(self._encode(line))
+        now = time.time()
+        if now >= self._second + 1 or now < self._second:
+            self._second = int(now)
+            self._second_text = datetime.fromtimestamp(self._second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        path = scope["path"]
+        site = f',"site_id":"{site_id}"' if site_id else ""
+        # All but method and path is ours and harmless; writing the line by hand costs a fifth of an encoder.
+        self._waiting.append(
+            f'{{"event":"request","level":"info","timestamp":"{self._second_text}.{int(now * 1000) % 1000:03d}+00:00",'
+            f'"method":{_quoted(method)},"path":{_quoted(path)},"status":{status},"ms":{seconds * 1000:.2f},'
+            f'"bytes":{sent},"request_id":"{request_id}","client":"{client}"{site}}}\n'
+        )
         if self._flush is None:
             self._flush = asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
 
@@ -81,7 +67,7 @@ class AccessLog:
             self._flush = None
         if self._waiting:
             lines, self._waiting = self._waiting, []
-            sys.stderr.write(b"\n".join([*lines, b""]).decode())
+            sys.stderr.write("".join(lines))
             sys.stderr.flush()
 
     def _client(self, scope: Any, headers: dict[bytes, bytes]) -> str:
@@ -93,3 +79,8 @@ class AccessLog:
                 self._clients.clear()
             client = self._clients[peer] = self._addresses.hashed(self._addresses.of(scope))
         return client
+
+
+@functools.lru_cache(maxsize=1000)
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()

@@ -66,6 +66,7 @@ class Manners:
         seconds = time.perf_counter() - exchange.started
         self._metrics.request(exchange.method, exchange.scope.get("path_template", "other"), exchange.status, seconds)
         if self._access_log.is_on:
+            opened = exchange.scope["state"].get("opened")
             self._access_log.record(
                 exchange.scope,
                 exchange.headers,
@@ -74,6 +75,7 @@ class Manners:
                 seconds=seconds,
                 sent=exchange.sent_bytes,
                 request_id=exchange.request_id,
+                site_id=opened.site.id if opened else "",
             )
 
 

@@ -43,6 +43,7 @@ class OutboundRefused(OutboundFailed):
 class Answer(Struct, frozen=True):
     status: int
     body: bytes
+    headers: Mapping[str, str] = {}
 
     @property
     def is_success(self) -> bool:
@@ -89,6 +90,18 @@ class Outbound:
     ) -> Answer:
         return await self._send("POST", url, headers=headers or {}, form=form, timeout_s=timeout_s)
 
+    async def post_json(
+        self,
+        url: str,
+        body: bytes,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+    ) -> Answer:
+        """`body` is encoded already, because some receivers check a signature of its very bytes."""
+        more = {**(headers or {}), "Content-Type": "application/json"}
+        return await self._send("POST", url, headers=more, body=body, timeout_s=timeout_s)
+
     async def close(self) -> None:
         if self._made is not None:
             await self._made.aclose()
@@ -100,6 +113,7 @@ class Outbound:
         *,
         headers: Mapping[str, str],
         form: Mapping[str, str] | None = None,
+        body: bytes | None = None,
         timeout_s: float | None = None,
     ) -> Answer:
         self._check_url(url)
@@ -107,9 +121,9 @@ class Outbound:
             # The client's own timeout is per step; a server that drips must not hold us for longer either.
             async with (
                 asyncio.timeout(timeout_s or self._timeout_s),
-                self._client.stream(method, url, headers=dict(headers), data=form) as response,
+                self._client.stream(method, url, headers=dict(headers), data=form, content=body) as response,
             ):
-                return Answer(response.status_code, await self._body(response))
+                return Answer(response.status_code, await self._body(response), response.headers)
         except TimeoutError:
             raise OutboundFailed("no answer in time") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:

@@ -19,6 +19,8 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 class Request(LitestarRequest[Any, Any, Any]):
     async def body(self) -> bytes:
         is_form = self.route_handler.opt.get("form", False)
+        if self.route_handler.opt.get("may_be_empty", False) and not await super().body():
+            return b"{}"
         if not is_form and not _says_json(self.content_type[0]):
             raise NotJson
         try:

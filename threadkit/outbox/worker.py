@@ -1,115 +1,271 @@
-"""Takes the outboxes of all sites forward: each entry has its effect once, in order, whoever crashes in between."""
+"""Takes the outboxes of all sites forward: each entry has its effect once, whoever fails or crashes in between.
+
+An entry is always in one place: in the outbox; among those that are tried again, if a handler failed; among the dead
+letters, if it was given up; or settled and gone. Moving it is one atomic step that only the first to come can do. A
+crash before that step repeats handlers, which know by the entry's id what they have done.
+"""
 
 import asyncio
 import contextlib
-from typing import Any
+import random
+import time
+from collections.abc import Mapping
 
 import msgspec
 import structlog
-from redis.exceptions import RedisError
 
-from threadkit.ids import SiteId, UserId, random_text
-from threadkit.sites.queries import SiteQueries
+from threadkit.clock import Clock
+from threadkit.ids import SiteId, random_text
+from threadkit.outbox.handlers import Event, Handler, Handlers
+from threadkit.outbox.model import RETRY_PAUSES_S, DeadLetter, NotUnderstood, Retrying, SiteMustWait
+from threadkit.outbox.queries import OutboxQueries
+from threadkit.outbox.scripts import LEASE_S, ApplyToUser, HoldLease, Later, PutOff, SettleEntry, SettleRetry
+from threadkit.outbox.totals import Totals
 from threadkit.storage.claims import Release
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
-from threadkit.storage.lua import KeyedScript
 
 log = structlog.get_logger()
 
-PAUSE_S = 0.05
-AWAY_PAUSE_S = 0.5
-LEASE_S = 15
+SERVER_LOOK_S = 1.0  # writers of the same process wake us; the look is for others and for what is tried again
+WORKER_LOOK_S = 0.25
 BATCH = 200
+BATCHES_A_PASS = 10
+RETRYING_S = 5.0  # new entries wait no longer than this for old ones that are tried again
+HANDLER_S = 10.0
+RENEW_S = LEASE_S - HANDLER_S - 1  # so that a lease outlives the slowest handler
+SITES_AT_A_TIME = 8
 
-
-class ApplyToUser(KeyedScript):
-    file = "apply_to_user.lua"
-    repeatable = True
-
-    async def __call__(self, user_id: UserId, site_id: SiteId, entry_id: str, *, field: str, change: int) -> None:
-        keys = self._keys.user(user_id)
-        await self._run(keys=[keys.profile(), keys.applied()], args=[site_id, _comparable(entry_id), field, change])
+_chance = random.SystemRandom()
 
 
 class OutboxWorker:
-    """One worker at a time holds a site's lease, so entries of one site take effect in their order."""
+    """One worker at a time holds a site's lease; several sites are taken forward at a time."""
 
-    def __init__(self, *, redis: Commands, keys: Keys, site_queries: SiteQueries) -> None:
+    def __init__(self, *, redis: Commands, keys: Keys, clock: Clock, queries: OutboxQueries) -> None:
         self._redis = redis
         self._keys = keys
-        self._site_queries = site_queries
-        self._apply = ApplyToUser(redis, keys)
+        self._clock = clock
+        self._queries = queries
+        self._hold_lease = HoldLease(redis, keys)
+        self._settle_entry = SettleEntry(redis, keys)
+        self._settle_retry = SettleRetry(redis, keys)
         self._release = Release(redis)
+        self._apply = ApplyToUser(redis, keys)
+        self.handlers = Handlers()
+        Totals(apply=self._apply, put_off=PutOff(redis, keys)).register(self.handlers)
+
         self._name = random_text(16)
         self._task: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
+        self._woken = asyncio.Event()
+        self._turns = asyncio.Semaphore(SITES_AT_A_TIME)
+        self._hints: set[SiteId] = set()
+        self._passes: dict[SiteId, asyncio.Task[int]] = {}
+        self._once_more: set[SiteId] = set()
+        self._waiting: set[SiteId] = set()
 
-    async def start(self) -> None:
-        self._task = asyncio.create_task(self._run(), name="outbox")
+    async def start(self, *, look_every_s: float = SERVER_LOOK_S) -> None:
+        self._task = asyncio.create_task(self._run(look_every_s), name="outbox")
 
     async def stop(self) -> None:
-        """Finish the batch at hand; what is left waits for the next worker."""
+        """Finish the entries at hand; what is left waits for the next worker."""
         self._stopping.set()
+        self._woken.set()
         if self._task:
             await self._task
+        await asyncio.gather(*self._passes.values())
+
+    def wake(self, site_id: SiteId) -> None:
+        """Something was written to this site's outbox: see to it now. Does nothing where no worker runs."""
+        if self._task:
+            self._hints.add(site_id)
+            self._woken.set()
 
     async def drain(self) -> int:
-        """Take everything that waits now forward; says how many entries that were."""
-        done = 0
-        for site in await self._site_queries.all():
-            try:
-                done += await self._drain_site(site.id)
-            except RedisError as error:  # one site's trouble is not the others'
-                log.warning("outbox_waits", site_id=site.id, why=str(error))
-        return done
+        """Take everything that waits or is due now forward; says how many entries that were."""
+        total = 0
+        while sites := await self._queries.sites_with_work(self._clock.now_ms()):
+            done = sum(await asyncio.gather(*(self._begin_pass(site_id) for site_id in sites)))
+            total += done
+            if not done:  # others are at it, or it cannot be done now
+                break
+        return total
 
-    async def _run(self) -> None:
-        is_away = False
+    async def _run(self, look_every_s: float) -> None:
+        is_away, next_look = False, 0.0
         while not self._stopping.is_set():
-            try:
-                done = await self.drain()
-                is_away = False
-            except (RedisError, OSError) as error:
-                if not is_away:  # once per outage, not twenty times a second
-                    log.warning("outbox_waits", why=str(error))
-                is_away, done = True, 0
-            if not done:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._stopping.wait(), AWAY_PAUSE_S if is_away else PAUSE_S)
+            self._woken.clear()
+            sites, self._hints = self._hints, set()
+            if time.monotonic() >= next_look:
+                try:
+                    sites.update(await self._queries.sites_with_work(self._clock.now_ms()))
+                    is_away = False
+                except Exception as error:
+                    if not is_away:  # once per outage, not at every look
+                        log.warning("outbox_waits", why=str(error))
+                    is_away = True
+                next_look = time.monotonic() + look_every_s
+            for site_id in sites:
+                self._begin_pass(site_id)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), max(0.0, next_look - time.monotonic()))
 
-    async def _drain_site(self, site_id: SiteId) -> int:
-        keys = self._keys.site(site_id)
-        if not await self._redis.exists(keys.outbox()):
-            return 0
-        if not await self._redis.set(keys.outbox_lease(), self._name, nx=True, ex=LEASE_S):
+    def _begin_pass(self, site_id: SiteId) -> asyncio.Task[int]:
+        """A site at a time is gone through once; whoever comes meanwhile has it gone through once more."""
+        if running := self._passes.get(site_id):
+            self._once_more.add(site_id)
+            return running
+        started = asyncio.create_task(self._pass(site_id), name=f"outbox of {site_id}")
+        self._passes[site_id] = started
+        started.add_done_callback(lambda _: self._end_pass(site_id))
+        return started
+
+    def _end_pass(self, site_id: SiteId) -> None:
+        del self._passes[site_id]
+        if site_id in self._once_more:
+            self._once_more.discard(site_id)
+            self.wake(site_id)
+
+    async def _pass(self, site_id: SiteId) -> int:
+        async with self._turns:
+            try:
+                done = await self._take_forward(site_id)
+            except Exception as error:  # one site's trouble is not the others'
+                if site_id not in self._waiting:
+                    log.warning("outbox_waits", site_id=site_id, why=str(error) or repr(error))
+                self._waiting.add(site_id)
+                return 0
+            self._waiting.discard(site_id)
+            return done
+
+    async def _take_forward(self, site_id: SiteId) -> int:
+        lease = _Lease(self._hold_lease, site_id, self._name)
+        if self._stopping.is_set() or not await lease.is_held():
             return 0
         try:
-            entries = await self._redis.xrange(keys.outbox(), count=BATCH)
-            for entry_id, fields in entries:
-                try:
-                    await self._carry_out(site_id, entry_id, msgspec.json.decode(fields["event"]))
-                except (KeyError, ValueError, TypeError, msgspec.DecodeError) as error:
-                    # Nobody here understands it, perhaps a newer server does: kept aside, so that others go on.
-                    log.warning("outbox_dead_letter", site_id=site_id, entry=entry_id, why=repr(error))
-                    await self._redis.xadd(keys.outbox_dead(), fields)
-                await self._redis.xdel(keys.outbox(), entry_id)
-            return len(entries)
+            done = await self._carry_out_new(site_id, lease)
+            return done + await self._carry_out_due(site_id, lease)
         finally:
-            await self._release(keys.outbox_lease(), self._name)
+            with contextlib.suppress(Exception):  # it runs out by itself
+                await self._release(self._keys.site(site_id).outbox_lease(), self._name)
 
-    async def _carry_out(self, site_id: SiteId, entry_id: str, event: dict[str, Any]) -> None:
-        user_id = UserId(event.get("user_id", ""))
-        match event["type"]:
-            case "comment_posted":
-                await self._apply(user_id, site_id, entry_id, field="total_comments", change=1)
-            case "karma":
-                await self._apply(user_id, site_id, entry_id, field="karma", change=int(event["change"]))
-            case unknown:
-                raise ValueError(f"nobody knows what {unknown} means")
+    async def _carry_out_new(self, site_id: SiteId, lease: "_Lease") -> int:
+        done = 0
+        for _ in range(BATCHES_A_PASS):
+            entries = await self._redis.xrange(self._keys.site(site_id).outbox(), count=BATCH)
+            for entry_id, fields in entries:
+                if self._stopping.is_set() or not await lease.is_held():
+                    return done
+                await self._carry_out(site_id, entry_id, fields)
+                done += 1
+            if len(entries) < BATCH:
+                return done
+        self._once_more.add(site_id)
+        return done
+
+    async def _carry_out_due(self, site_id: SiteId, lease: "_Lease") -> int:
+        done, ends = 0, time.monotonic() + RETRYING_S
+        for item in await self._queries.due(site_id, self._clock.now_ms(), BATCH):
+            if self._stopping.is_set() or time.monotonic() > ends or not await lease.is_held():
+                break
+            await self._try_again(site_id, item)
+            done += 1
+        return done
+
+    async def _carry_out(self, site_id: SiteId, entry_id: str, fields: Mapping[str, str]) -> None:
+        text = fields.get("event", "")
+        later: list[Later] = []
+        dead: list[DeadLetter] = []
+        try:
+            event = _decoded(text)
+            handlers = self.handlers.of(event, fields.get("handler", ""))
+        except NotUnderstood as error:
+            dead.append(_given_up(site_id, entry_id, fields.get("handler", ""), text, error, tries=0))
+        else:
+            for name, handler in handlers.items():
+                try:
+                    await _call(handler, site_id, entry_id, event)
+                except SiteMustWait:
+                    raise
+                except NotUnderstood as error:
+                    dead.append(_given_up(site_id, entry_id, name, text, error, tries=0))
+                except Exception as error:
+                    again = Retrying(entry_id=entry_id, handler=name, event=text, tries=1)
+                    later.append(self._put_off(site_id, again, error))
+        await self._settle_entry(site_id, entry_id, later, dead)
+
+    async def _try_again(self, site_id: SiteId, item: Retrying) -> None:
+        tries = item.tries + 1
+        try:
+            event = _decoded(item.event)
+            for handler in self.handlers.of(event, item.handler).values():
+                await _call(handler, site_id, item.entry_id, event)
+        except SiteMustWait:
+            raise
+        except Exception as error:
+            if isinstance(error, NotUnderstood) or tries > len(RETRY_PAUSES_S):
+                dead = _given_up(site_id, item.entry_id, item.handler, item.event, error, tries=tries)
+                await self._settle_retry(site_id, item, dead=dead)
+            else:
+                again = msgspec.structs.replace(item, tries=tries)
+                await self._settle_retry(site_id, item, later=self._put_off(site_id, again, error))
+        else:
+            await self._settle_retry(site_id, item)
+
+    def _put_off(self, site_id: SiteId, item: Retrying, error: Exception) -> Later:
+        pause_s = RETRY_PAUSES_S[item.tries - 1] * _chance.uniform(0.8, 1.2)
+        log.warning(
+            "outbox_tries_again",
+            site_id=site_id,
+            entry=item.entry_id,
+            handler=item.handler,
+            tries=item.tries,
+            in_s=round(pause_s, 1),
+            why=_reason(error),
+        )
+        return Later(item, self._clock.now_ms() + round(pause_s * 1000))
 
 
-def _comparable(entry_id: str) -> str:
-    """Stream ids as texts that compare like the ids."""
-    ms, _, number = entry_id.partition("-")
-    return f"{int(ms):020d}-{int(number):010d}"
+class _Lease:
+    """One worker's hold on one site, prolonged as long as it is asked for."""
+
+    def __init__(self, hold: HoldLease, site_id: SiteId, worker: str) -> None:
+        self._hold = hold
+        self._site_id = site_id
+        self._worker = worker
+        self._renew_at = 0.0
+
+    async def is_held(self) -> bool:
+        now = time.monotonic()
+        if now < self._renew_at:
+            return True
+        is_held = await self._hold(self._site_id, self._worker)
+        self._renew_at = now + RENEW_S if is_held else 0.0
+        return is_held
+
+
+async def _call(handler: Handler, site_id: SiteId, entry_id: str, event: Event) -> None:
+    async with asyncio.timeout(HANDLER_S):
+        await handler(site_id, entry_id, event)
+
+
+def _decoded(text: str) -> Event:
+    try:
+        return msgspec.json.decode(text, type=Event)
+    except msgspec.DecodeError as error:
+        raise NotUnderstood(f"it is no event: {error}") from None
+
+
+def _given_up(site_id: SiteId, entry_id: str, handler: str, event: str, error: Exception, *, tries: int) -> DeadLetter:
+    why = _reason(error)
+    log.warning("outbox_gives_up", site_id=site_id, entry=entry_id, handler=handler, tries=tries, why=why)
+    return DeadLetter(entry_id=entry_id, handler=handler, event=event, why=why, tries=tries)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, NotUnderstood):
+        return str(error)
+    if isinstance(error, TimeoutError) and not str(error):
+        return f"it took longer than {HANDLER_S:g} seconds"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -21,7 +21,8 @@ from threadkit import logs
 from threadkit.app import create_app
 from threadkit.errors import CannotStart
 from threadkit.keyring import Keyring, open_keyring
-from threadkit.server.worker import store_address
+from threadkit.live.protocol import LiveProtocol
+from threadkit.server.worker import settle_memory, store_address
 from threadkit.services import build
 from threadkit.settings import OLDER_NAMES, Loaded, Settings, env_name
 from threadkit.sites.model import Site
@@ -30,9 +31,13 @@ from threadkit.storage.checks import StoreHealth, check_store
 from threadkit.storage.client import Store
 from threadkit.storage.stamp import stamp_store
 
+if sys.platform != "win32":
+    import resource
+
 log = structlog.get_logger()
 
 GRACEFUL_S = 10
+MOST_FILES = 65_536
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ def serve(loaded: Loaded, flags: Mapping[str, Any], greet: Any) -> None:
     logs.configure(settings)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
+    _allow_many_connections()
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(_listening_socket(settings))
         prepare_folder(settings.data_folder)
@@ -66,11 +72,12 @@ def serve(loaded: Loaded, flags: Mapping[str, Any], greet: Any) -> None:
         greet(Welcome(settings.base_url, site, secret_key, owner_link, health, loaded.notices))
         if settings.workers == 1:
             app = create_app(settings, store_address(settings), keyring)
-            uvicorn.Server(_uvicorn_config(settings, app)).run(sockets=[listening])
+            settle_memory()
+            uvicorn.Server(uvicorn_config(settings, app)).run(sockets=[listening])
         else:
             stack.enter_context(_settings_for_workers(flags))
             stack.enter_context(_shared_meters())
-            config = _uvicorn_config(settings, "threadkit.server.worker:create", factory=True)
+            config = uvicorn_config(settings, "threadkit.server.worker:create", factory=True)
             Multiprocess(config, sockets=[listening]).run()
 
 
@@ -105,7 +112,17 @@ def _listening_socket(settings: Settings) -> socket.socket:
     return listening
 
 
-def _uvicorn_config(settings: Settings, app: Any, *, factory: bool = False) -> uvicorn.Config:
+def _allow_many_connections() -> None:
+    """A socket is an open file, and many systems allow a process a thousand unless it asks for more."""
+    if sys.platform == "win32":
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def uvicorn_config(settings: Settings, app: Any, *, factory: bool = False) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         factory=factory,
@@ -119,6 +136,11 @@ def _uvicorn_config(settings: Settings, app: Any, *, factory: bool = False) -> u
         access_log=False,
         server_header=False,
         proxy_headers=False,  # ours trusts only the proxies of the settings
+        ws=LiveProtocol,
+        ws_max_size=16 * 1024,
+        ws_ping_interval=25,
+        ws_ping_timeout=25,
+        ws_per_message_deflate=False,  # a frame goes to many sockets as it is
         timeout_keep_alive=75,
         timeout_graceful_shutdown=GRACEFUL_S,
     )

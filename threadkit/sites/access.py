@@ -22,7 +22,13 @@ class HasSite(Protocol):
     def site_id(self) -> SiteId: ...
 
 
-def site_guard(queries: SiteQueries, claims_of: Callable[[str], HasSite | None], *, allow_localhost: bool) -> Guard:
+def site_guard(
+    queries: SiteQueries,
+    claims_of: Callable[[str], HasSite | None],
+    *,
+    allow_localhost: bool,
+    on_opened: Callable[[SiteId], None],
+) -> Guard:
     """A guard that opens the site by its key and checks the origin, before anything else is looked at."""
 
     async def open_site(connection: Connection, _handler: BaseRouteHandler) -> None:
@@ -35,6 +41,7 @@ def site_guard(queries: SiteQueries, claims_of: Callable[[str], HasSite | None],
         state["origin_allowed"] = host is None or origin_is_allowed(host, opened.site, allow_localhost=allow_localhost)
         if not opened.is_owner and not state["origin_allowed"]:
             raise OriginNotAllowed(host=host)
+        on_opened(opened.site.id)
 
     async def open_by_key(connection: Connection) -> OpenedSite | None:
         api_key = connection.headers.get("projectid") or connection.headers.get("x-api-key")

@@ -3,15 +3,18 @@
 import enum
 import hmac
 import ipaddress
+from collections.abc import Mapping
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from threadkit.ids import SiteId, digest
+from threadkit.moderation.rules import ScreeningRules
 from threadkit.scoring import HotFormula
 
+DEEPEST_SETTING = 4
 PerMinute = Annotated[int, Meta(ge=1, le=100_000)]
 
 
@@ -70,6 +73,27 @@ class TurnstileSettings(Struct, frozen=True, kw_only=True):
     cache_duration_seconds: Annotated[int, Meta(ge=0, le=86_400)] = 0
 
 
+class AkismetSettings(Struct, frozen=True, kw_only=True):
+    """Akismet gets the visitor's network, and all of the address only with `send_address`."""
+
+    enabled: bool = False
+    key: Annotated[str, Meta(pattern=r"^(?:[A-Za-z0-9]{8,64})?$")] = ""
+    send_address: bool = False
+
+
+class WebhookSettings(Struct, frozen=True, kw_only=True):
+    """A program of the owner's that is asked about every comment. Without a secret of its own it has a derived one."""
+
+    enabled: bool = False
+    url: Annotated[str, Meta(pattern=r"^(?:https://[^/?#@\\\s]+(?:[/?][^#\\\s]*)?)?$", max_length=1000)] = ""
+    secret: Annotated[str, Meta(pattern=r"^(?:[!-~]{16,200})?$")] = ""
+
+
+# Never shown again once they are set.
+SECRET_SETTINGS = ("akismet.key", "webhook.secret")
+HIDDEN = "(hidden)"
+
+
 class SiteSettings(Struct, frozen=True, kw_only=True):
     """What an owner decides for one site; defaults are what most sites want."""
 
@@ -79,6 +103,9 @@ class SiteSettings(Struct, frozen=True, kw_only=True):
     rate_limits: RateLimitSettings = RateLimitSettings()
     content_moderation: ContentModerationSettings = ContentModerationSettings()
     turnstile: TurnstileSettings = TurnstileSettings()
+    akismet: AkismetSettings = AkismetSettings()
+    webhook: WebhookSettings = WebhookSettings()
+    screening: ScreeningRules = ScreeningRules()
     allowed_origins: Annotated[list[Annotated[str, Meta(min_length=1, max_length=260)]], Meta(max_length=100)] = []
     posting_disabled: bool = False
     require_verification: bool = False
@@ -123,16 +150,21 @@ class SiteView(Struct, frozen=True, kw_only=True):
     api_key_public: str
     created_at: str
     settings: SiteSettings
+    version: int
+    reranking_percent: int | UnsetType = UNSET
 
     @classmethod
-    def of(cls, site: Site) -> "SiteView":
+    def of(cls, site: Site, *, reranking_percent: int | None = None) -> "SiteView":
+        """`reranking_percent` while hot scores are made anew for a changed formula."""
         return cls(
             id=site.id,
             name=site.name,
             domain=site.domain,
             api_key_public=site.api_key_public,
             created_at=site.created_at,
-            settings=site.settings,
+            settings=without_secrets(site.settings),
+            version=site.version,
+            reranking_percent=UNSET if reranking_percent is None else reranking_percent,
         )
 
 
@@ -217,17 +249,49 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def changed_settings(settings: SiteSettings, changes: dict[str, object]) -> SiteSettings:
-    """The settings with some of them changed, by dotted name. Raises msgspec.ValidationError or KeyError."""
+def without_secrets(settings: SiteSettings) -> SiteSettings:
+    """The settings as they may be shown."""
+    akismet, webhook = settings.akismet, settings.webhook
+    if not akismet.key and not webhook.secret:
+        return settings
+    return msgspec.structs.replace(
+        settings,
+        akismet=msgspec.structs.replace(akismet, key=HIDDEN if akismet.key else ""),
+        webhook=msgspec.structs.replace(webhook, secret=HIDDEN if webhook.secret else ""),
+    )
+
+
+def is_origin_pattern(entry: str) -> bool:
+    """Whether an entry of `allowed_origins` can match anything: a host, an origin, or `*.` and a domain."""
+    return normal_domain(entry.removeprefix("*.")) is not None
+
+
+def dotted(tree: Mapping[str, object], front: str = "", depth: int = 1) -> dict[str, object]:
+    """A tree of settings as one level of dotted names, the way `changed_settings` wants them."""
+    found: dict[str, object] = {}
+    for name, value in tree.items():
+        if isinstance(value, Mapping) and depth < DEEPEST_SETTING:
+            found |= dotted(value, f"{front}{name}.", depth + 1)
+        else:
+            found[front + name] = value
+    return found
+
+
+def changed_settings(settings: SiteSettings, changes: Mapping[str, object], *, strict: bool = False) -> SiteSettings:
+    """The settings with some of them changed, by dotted name. Raises msgspec.ValidationError or KeyError.
+
+    Not `strict`, texts are understood as what they say: they come from a command line."""
     tree = msgspec.to_builtins(settings)
     for name, value in changes.items():
+        if name in SECRET_SETTINGS and value == HIDDEN:  # sent back as it was shown
+            continue
         *path, leaf = name.split(".")
         branch = tree
         for step in path:
-            branch = branch[step]
+            branch = branch.get(step)
             if not isinstance(branch, dict):
                 raise KeyError(name)
         if leaf not in branch or isinstance(branch[leaf], dict):
             raise KeyError(name)
         branch[leaf] = value
-    return msgspec.convert(tree, SiteSettings, strict=False)
+    return msgspec.convert(tree, SiteSettings, strict=strict)

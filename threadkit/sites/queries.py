@@ -37,8 +37,9 @@ class SiteQueries:
         # Looked up by digest for secret keys: a memory dump should not hold what a backup does not.
         self._opened: OrderedDict[str, tuple[OpenedSite | None, int]] = OrderedDict()
         self._newest: dict[SiteId, int] = {}
+        self.generation = 0  # raised whenever something that was remembered may be wrong
         listener.on(keys.shared.site_changes(), self._hear_of_change)
-        listener.on_gap(self._opened.clear)
+        listener.on_gap(self._forget_all)
 
     async def by_id(self, site_id: SiteId) -> Site | None:
         fields = await self._redis.hgetall(self._keys.site(site_id).config())
@@ -63,17 +64,24 @@ class SiteQueries:
         self._remember(name, opened, now)
         return opened
 
-    def remembered(self, api_key: str) -> OpenedSite | None:
-        """What this worker knows without asking the store; None when it would have to."""
+    def remembered(self, api_key: str) -> tuple[OpenedSite, int] | None:
+        """What this worker knows without asking the store, and until when (ms) while `generation` stays the same."""
         known = self._opened.get(key_name(api_key)) if self._listener.is_listening else None
-        return known[0] if known and self._clock.now_ms() < known[1] else None
+        if known is None or known[0] is None or self._clock.now_ms() >= known[1]:
+            return None
+        return known[0], known[1]
 
     def forget(self, site_id: SiteId, version: int) -> None:
         """Drop what this worker knows of a site; others hear of it on the channel."""
+        self.generation += 1
         self._newest[site_id] = max(version, self._newest.get(site_id, 0))
         for name, (opened, _) in list(self._opened.items()):
             if opened is None or opened.site.id == site_id:
                 del self._opened[name]
+
+    def _forget_all(self) -> None:
+        self.generation += 1
+        self._opened.clear()
 
     def _hear_of_change(self, message: str) -> None:
         site_id, _, version = message.partition(" ")

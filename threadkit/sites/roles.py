@@ -1,12 +1,18 @@
 """Who may do what on a site: owner > admin > moderator > user."""
 
 import enum
+from typing import Literal
 
-from threadkit.errors import InvalidParameter
+import structlog
+from redis.exceptions import RedisError
+
+from threadkit.errors import Conflict, Forbidden, Invalid, InvalidParameter
 from threadkit.ids import SiteId, UserId
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.lua import LuaScript
+
+log = structlog.get_logger()
 
 
 class Role(enum.IntEnum):
@@ -21,6 +27,30 @@ class Role(enum.IntEnum):
         return self.name.lower()
 
 
+class RoleOutOfReach(Forbidden):
+    """You may not give or take this role"""
+
+    code = "role_out_of_reach"
+
+
+class RoleTooHigh(Forbidden):
+    """You cannot act on somebody with an equal or higher role"""
+
+    code = "role_too_high"
+
+
+class HasHigherRole(Invalid):
+    """User is already an admin or an owner"""
+
+    code = "has_higher_role"
+
+
+class LastOwner(Conflict):
+    """This is the site's last owner. Make somebody else an owner first."""
+
+    code = "last_owner"
+
+
 class SetRole(LuaScript):
     """A script and not MULTI, which the client library cannot do safely in a cluster."""
 
@@ -31,6 +61,28 @@ class SetRole(LuaScript):
         return int(await self._run(keys=lists, args=[user_id, lists.index(into) + 1 if into else 0]))
 
 
+_REFUSALS = {
+    "NOT_ALLOWED": RoleOutOfReach,
+    "TOO_HIGH": RoleTooHigh,
+    "HAS_MORE": HasHigherRole,
+    "LAST_OWNER": LastOwner,
+}
+
+
+class ChangeRole(LuaScript):
+    file = "change_role.lua"
+    repeatable = True
+
+    async def __call__(
+        self, lists: list[str], user_id: UserId, verb: Literal["grant", "revoke"], place: int, *, by: UserId | None
+    ) -> bool:
+        """Whether anything changed. `lists` from the highest role to the lowest, `place` counted from 1."""
+        reply = await self._run(keys=lists, args=[user_id, verb, place, by or ""])
+        if reply in _REFUSALS:
+            raise _REFUSALS[reply]
+        return bool(reply == "CHANGED")
+
+
 STAFF = (Role.OWNER, Role.ADMIN, Role.MODERATOR)
 
 
@@ -39,6 +91,22 @@ class RoleService:
         self._redis = redis
         self._keys = keys
         self._set_role = SetRole(redis)
+        self._change_role = ChangeRole(redis)
+
+    async def give(self, site_id: SiteId, user_id: UserId, role: Role, *, by: UserId | None) -> None:
+        """Raise somebody to a role, if whoever does it may; `by` nobody is the secret key, which may."""
+        await self._change(site_id, user_id, "grant", role, by)
+
+    async def take(self, site_id: SiteId, user_id: UserId, role: Role, *, by: UserId | None) -> None:
+        """Take this one role from somebody; whoever does not have it keeps what they have."""
+        await self._change(site_id, user_id, "revoke", role, by)
+
+    async def _change(
+        self, site_id: SiteId, user_id: UserId, verb: Literal["grant", "revoke"], role: Role, by: UserId | None
+    ) -> None:
+        lists = list(self._sets(site_id).values())
+        if await self._change_role(lists, user_id, verb, STAFF.index(role) + 1, by=by):
+            await self._tell(user_id)
 
     async def grant(self, site_id: SiteId, user_id: UserId, role: Role) -> None:
         """Give a staff role; a person has one role on a site, so the others go in the same step."""
@@ -46,16 +114,23 @@ class RoleService:
         if role not in members:
             raise InvalidParameter(name="role", why="must be owner, admin or moderator")
         await self._set_role(list(members.values()), user_id, into=members[role])
+        await self._tell(user_id)
 
     async def revoke(self, site_id: SiteId, user_id: UserId) -> bool:
         """Take every staff role away; says whether there was one."""
-        return bool(await self._set_role(list(self._sets(site_id).values()), user_id))
+        had_one = bool(await self._set_role(list(self._sets(site_id).values()), user_id))
+        await self._tell(user_id)
+        return had_one
 
     async def forget(self, site_id: SiteId, user_id: UserId) -> None:
         """Take a user who leaves out of every list of the site, bans included."""
         keys = self._keys.site(site_id)
         lists = [*self._sets(site_id).values(), keys.blocked(), keys.shadowbanned()]
         await self._set_role(lists, user_id)
+        await self._redis.zrem(keys.ban_ends(), user_id)
+
+    async def holders(self, site_id: SiteId, role: Role) -> list[UserId]:
+        return sorted(await self._redis.smembers(self._sets(site_id)[role]))
 
     async def staff(self, site_id: SiteId) -> list[tuple[UserId, Role]]:
         sets = self._sets(site_id)
@@ -64,6 +139,13 @@ class RoleService:
                 pipe.smembers(key)
             answers = await pipe.execute()
         return [(user_id, role) for role, members in zip(sets, answers, strict=True) for user_id in sorted(members)]
+
+    async def _tell(self, user_id: UserId) -> None:
+        """Open sockets look again. Requests need no telling: their guards read the lists each time."""
+        try:
+            await self._redis.publish(self._keys.user(user_id).channel(), '{"type":"rights_changed"}')
+        except (RedisError, OSError) as error:  # sockets also look by themselves now and then
+            log.warning("rights_not_told", user_id=user_id, why=str(error))
 
     def _sets(self, site_id: SiteId) -> dict[Role, str]:
         keys = self._keys.site(site_id)

@@ -5,6 +5,7 @@ from itertools import chain
 import msgspec
 
 from threadkit.errors import SiteChanged, SiteTaken
+from threadkit.ids import SiteId, UserId
 from threadkit.sites.model import Site
 from threadkit.storage.lua import KeyedScript
 from threadkit.storage.records import to_hash
@@ -23,3 +24,17 @@ class SaveSite(KeyedScript):
             raise SiteTaken(site_id=site.id)
         if reply == "CHANGED":
             raise SiteChanged
+
+
+class ForgetSite(KeyedScript):
+    file = "forget_site.lua"
+    uses = ("notices.lua",)
+    repeatable = True
+
+    async def __call__(self, user_id: UserId, site_id: SiteId) -> int:
+        keys = self._keys.user(user_id)
+        return int(
+            await self._run(
+                keys=[keys.notifications(), keys.unread(), keys.unread_by_site(), keys.applied()], args=[site_id]
+            )
+        )

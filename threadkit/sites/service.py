@@ -1,24 +1,29 @@
 """What can be done with sites."""
 
+import contextlib
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from threadkit.clock import Clock, iso
-from threadkit.errors import ApiKeyTaken, InvalidParameter, SiteNotFound
+from threadkit.errors import ApiKeyTaken, Conflict, InvalidParameter, SiteChanged, SiteNotFound, WrongShape
 from threadkit.ids import (
     PUBLIC_KEY_PREFIX,
     SiteId,
     digest,
+    is_uuid,
     key_name,
     new_public_key,
     new_secret_key,
     new_uuid,
     random_text,
+    uuid_ms,
 )
 from threadkit.keyring import Keyring
-from threadkit.sites.model import NewSite, Site, SiteSettings, changed_settings, normal_domain
+from threadkit.sites.model import NewSite, Site, SiteSettings, changed_settings, is_origin_pattern, normal_domain
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.scripts import SaveSite
 from threadkit.storage.claims import Claim
@@ -26,6 +31,14 @@ from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 
 PUBLIC_KEY_GRACE_S = 86_400
+MOST_TRIES = 20
+BEING_MADE_MS = 60_000
+
+
+class SiteIsBeingDeleted(Conflict):
+    """The site {site} is being deleted. `threadkit site delete {site}` waits for the end of it."""
+
+    code = "site_is_being_deleted"
 
 
 class SiteService:
@@ -58,6 +71,8 @@ class SiteService:
             created_at=iso(self._clock.now_ms()),
             settings=settings or SiteSettings(),
         )
+        if await self._redis.hexists(self._keys.shared.deleting(), site.id):
+            raise SiteIsBeingDeleted(site=site.id)
         # Keys first: a key that leads to no site opens nothing, so a crash in between leaves nothing to misuse.
         await self._claim(site.api_key_public, site.id)
         await self._claim(secret, site.id)
@@ -72,17 +87,33 @@ class SiteService:
         *,
         name: str | None = None,
         domain: str | None = None,
-        settings: dict[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        strict: bool = False,
+        only_version: int | None = None,
     ) -> Site:
-        """Change some of a site's fields; `settings` by dotted name, such as `display.default_sort`."""
-        site = await self._existing(site_id)
-        changed = replace(
-            site,
-            name=_checked_name(name) if name is not None else site.name,
-            domain=_checked_domain(domain) if domain is not None else site.domain,
-            settings=_checked_settings(site.settings, settings or {}),
-        )
-        return await self._save(changed)
+        """Change some of a site's fields; `settings` by dotted name, such as `display.default_sort`.
+
+        Two who change different fields at once both get their way. Whoever names the version they looked at changes
+        that one or nothing."""
+        for _ in range(MOST_TRIES):
+            site = await self._existing(site_id)
+            if only_version not in (None, site.version):
+                break
+            changed = replace(
+                site,
+                name=_checked_name(name) if name is not None else site.name,
+                domain=_checked_domain(domain) if domain is not None else site.domain,
+                settings=_checked_settings(site.settings, settings or {}, strict=strict),
+            )
+            if changed == site:
+                return site
+            with contextlib.suppress(SiteChanged):  # read again, and put these changes on top of the others'
+                return await self._save(changed)
+        raise SiteChanged
+
+    def checked(self, settings: SiteSettings, changes: Mapping[str, Any]) -> SiteSettings:
+        """The settings with some of them changed, or an error that names the one that cannot be."""
+        return _checked_settings(settings, changes, strict=True)
 
     async def rotate_public_key(self, site_id: SiteId, *, grace_s: int = PUBLIC_KEY_GRACE_S) -> Site:
         """A new public key; the old one goes on working for a while, because it stands in people's pages."""
@@ -94,7 +125,7 @@ class SiteService:
             previous_key_until_ms=self._clock.now_ms() + grace_s * 1000,
         )
         await self._claim(rotated.api_key_public, site.id)
-        saved = await self._save(rotated)
+        saved = await self._save_with(rotated, rotated.api_key_public)
         if site.previous_key_public:
             await self._redis.unlink(self._keys.shared.api_key_site(site.previous_key_public))
         return saved
@@ -104,8 +135,8 @@ class SiteService:
         site = await self._existing(site_id)
         secret = new_secret_key()
         await self._claim(secret, site.id)
-        saved = await self._save(replace(site, api_key_secret=digest(secret)))
-        await self._redis.unlink(self._keys.shared.api_key_site(_stored_secret_name(site)))
+        saved = await self._save_with(replace(site, api_key_secret=digest(secret)), secret)
+        await self._redis.unlink(self._keys.shared.api_key_site(stored_secret_name(site)))
         return NewSite(saved, secret)
 
     async def rotate_sso_secret(self, site_id: SiteId) -> str:
@@ -127,23 +158,36 @@ class SiteService:
         await self._tell(saved)
         return saved
 
+    async def _save_with(self, site: Site, api_key: str) -> Site:
+        """Save a site with a key just claimed for it, or give the key up again."""
+        try:
+            return await self._save(site)
+        except SiteChanged:
+            await self._redis.unlink(self._keys.shared.api_key_site(key_name(api_key)))
+            raise
+
     async def _claim(self, api_key: str, site_id: SiteId) -> None:
         entry = self._keys.shared.api_key_site(key_name(api_key))
         holder = await self._take(entry, site_id)
-        if holder != site_id and await self._queries.by_id(SiteId(holder)) is None:
+        if holder != site_id and not _is_fresh(holder) and await self._queries.by_id(SiteId(holder)) is None:
             # Left behind by a creation that never finished.
             holder = await self._take(entry, site_id, instead_of=holder)
         if holder != site_id:
             raise ApiKeyTaken(key=api_key if api_key.startswith(PUBLIC_KEY_PREFIX) else "given as secret key")
 
     async def _tell(self, site: Site) -> None:
-        names = {site.api_key_public, site.previous_key_public, _stored_secret_name(site)} - {None}
+        names = {site.api_key_public, site.previous_key_public, stored_secret_name(site)} - {None}
         await self._redis.unlink(*(self._keys.shared.api_key(str(name)) for name in names))
         self._queries.forget(site.id, site.version)
         await self._redis.publish(self._keys.shared.site_changes(), f"{site.id} {site.version}")
 
 
-def _stored_secret_name(site: Site) -> str:
+def _is_fresh(site_id: str) -> bool:
+    """Whether a site may just be being made: its record comes after its keys."""
+    return is_uuid(site_id) and 0 <= uuid_ms(new_uuid()) - uuid_ms(site_id) < BEING_MADE_MS
+
+
+def stored_secret_name(site: Site) -> str:
     """The name under which the secret key of a stored site is found; the key itself is not known any more."""
     return "tk_sec_" + site.api_key_secret[:40]
 
@@ -162,10 +206,22 @@ def _checked_domain(domain: str) -> str:
     return normal
 
 
-def _checked_settings(settings: SiteSettings, changes: dict[str, Any]) -> SiteSettings:
+_AT = re.compile(r"^(?P<why>.*) - at `\$\.(?P<field>[^`]+)`$", re.DOTALL)
+
+
+def _checked_settings(settings: SiteSettings, changes: Mapping[str, Any], *, strict: bool) -> SiteSettings:
     try:
-        return changed_settings(settings, changes)
+        changed = changed_settings(settings, changes, strict=strict)
     except KeyError as error:
-        raise InvalidParameter(name=str(error.args[0]), why="there is no such setting of a site") from None
+        raise _wrong(str(error.args[0]), "there is no such setting of a site") from None
     except msgspec.ValidationError as error:
-        raise InvalidParameter(name="settings", why=str(error)) from None
+        found = _AT.match(str(error))
+        raise _wrong(found["field"] if found else "settings", found["why"] if found else str(error)) from None
+    for entry in changed.allowed_origins if "allowed_origins" in changes else ():
+        if not is_origin_pattern(entry):
+            raise _wrong("allowed_origins", f"{entry!r} is not a host name such as www.example.org or *.example.org")
+    return changed
+
+
+def _wrong(field: str, why: str) -> WrongShape:
+    return WrongShape(field=field[:100], why=why[:500])

@@ -233,6 +233,7 @@ def write_config(folder: Path) -> Path:
     lines = [
         "# Written by ThreadKit at every start; changes here are lost.",
         "appendonly yes",
+        "hash-max-listpack-value 4096",
         "appendfsync always",
         "no-appendfsync-on-rewrite no",
         "aof-load-truncated yes",

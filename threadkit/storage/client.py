@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster, Sentinel
+from redis.asyncio import ConnectionPool, Redis, RedisCluster, Sentinel
 from redis.asyncio.cluster import ClusterNode, ClusterPipeline
 from redis.asyncio.connection import SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.retry import Retry
@@ -161,7 +161,7 @@ class Store:
                 "retry": Retry(NoBackoff(), 0),
             }
             sentinel = Sentinel(list(address.hosts), sentinel_kwargs=sentinel_options)  # type: ignore[no-untyped-call]
-            pool: Any = _WaitingSentinelPool(
+            pool: Any = _SentinelPool(
                 address.master, sentinel, db=address.db, ssl=address.tls, **pool_options, **common
             )
             return Redis(connection_pool=pool)
@@ -172,7 +172,7 @@ class Store:
             common |= {"host": host, "port": port}
             if address.tls:
                 common |= {"connection_class": SSLConnection}
-        return Redis(connection_pool=BlockingConnectionPool(db=address.db, **pool_options, **common))
+        return Redis(connection_pool=_InTurn(db=address.db, **pool_options, **common))
 
 
 async def close_client(client: Commands) -> None:
@@ -212,11 +212,12 @@ class _Turns:
             self.give_back()
 
 
-class _WaitingSentinelPool(SentinelConnectionPool):
-    """Sentinel's pool raises when it is full; ours lets the next command wait its turn."""
+class _InTurn(ConnectionPool):
+    """The library's pools raise when they are full, or let newcomers overtake those who wait until these give up. Here
+    commands wait in line."""
 
     def __init__(self, *args: Any, timeout: float, max_connections: int, **kwargs: Any) -> None:
-        super().__init__(*args, max_connections=max_connections, **kwargs)  # type: ignore[no-untyped-call]
+        super().__init__(*args, **kwargs, max_connections=max_connections)  # type: ignore[misc]
         self._turns = _Turns(max_connections, timeout)
 
     async def get_connection(self, *args: Any, **kwargs: Any) -> Any:
@@ -232,6 +233,10 @@ class _WaitingSentinelPool(SentinelConnectionPool):
             await super().release(connection)
         finally:
             self._turns.give_back()
+
+
+class _SentinelPool(_InTurn, SentinelConnectionPool):
+    """In turn, to whoever is the master now."""
 
 
 @contextlib.contextmanager

@@ -29,6 +29,7 @@ class Kind(enum.StrEnum):
     LIST = "list"
     STREAM = "stream"
     CHANNEL = "channel"
+    STRING_OR_SET = "string or set"
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,31 @@ class SiteKeys(_Group):
     def page(self, page_id: str) -> str:
         return f"page:{page_id}"
 
+    @key(
+        Kind.ZSET,
+        "the comments that changed last on a page, for clients who were away; the newest 1,000",
+        writers="comments votes moderation pages",
+        score="page version",
+    )
+    def page_changes(self, page_id: str) -> str:
+        return f"page:{page_id}:changes"
+
+    @key(
+        Kind.CHANNEL,
+        "what happens on a page, as flat JSON with a `type`, and the page's `version` afterwards",
+        writers="comments votes moderation pages live",
+    )
+    def page_channel(self, page_id: str) -> str:
+        return f"page:{page_id}"
+
+    @key(Kind.STRING, "how often a page was viewed", writers="counters")
+    def page_views(self, page_id: str) -> str:
+        return f"page:{page_id}:views"
+
+    @key(Kind.STRING, "how often a page was viewed on a day of UTC", writers="counters", ttl_s=7_776_000)
+    def page_views_on(self, page_id: str, date: str) -> str:
+        return f"page:{page_id}:views:{date}"
+
     @key(Kind.ZSET, "a page's shown comments", writers="comments moderation", score="created ms")
     def page_new(self, page_id: str) -> str:
         return f"page:{page_id}:comments:new"
@@ -181,6 +207,37 @@ class SiteKeys(_Group):
     def voted_pages(self, user_id: str) -> str:
         return f"votes:{user_id}:pages"
 
+    @key(Kind.SET, "signed-in users who look at a page now", writers="live", ttl_s=60)
+    def presence(self, page_id: str) -> str:
+        return f"page:{page_id}:presence"
+
+    @key(
+        Kind.ZSET,
+        "where those users are: `{user_id}|{worker}`",
+        writers="live",
+        ttl_s=60,
+        score="last heartbeat, ms",
+    )
+    def presence_conns(self, page_id: str) -> str:
+        return f"page:{page_id}:presence:conns"
+
+    @key(
+        Kind.HASH,
+        "how many connections look at a page, by worker: `{number} {last heartbeat, ms}`",
+        writers="live",
+        ttl_s=60,
+    )
+    def viewers(self, page_id: str) -> str:
+        return f"page:{page_id}:viewers"
+
+    @key(Kind.ZSET, "users who write something on a page now", writers="live", ttl_s=60, score="ms")
+    def typing(self, page_id: str) -> str:
+        return f"page:{page_id}:typing"
+
+    @key(Kind.ZSET, "pages on which somebody wrote", writers="comments pages", score="last written ms")
+    def pages(self) -> str:
+        return f"site:{self._id}:pages"
+
     @key(Kind.ZSET, "all comments of the site", writers="comments", score="created ms")
     def comments(self) -> str:
         return f"site:{self._id}:comments"
@@ -193,21 +250,142 @@ class SiteKeys(_Group):
     def modqueue(self) -> str:
         return f"site:{self._id}:modqueue"
 
+    @key(
+        Kind.HASH,
+        "what the filter knows of a token: `{rejected} {approved} {day}`, in how many texts it was and when last",
+        writers="moderation",
+    )
+    def filter_tokens(self) -> str:
+        return f"site:{self._id}:filter:tokens"
+
+    @key(
+        Kind.HASH, "how many decisions, texts and tokens of both kinds the filter has learnt from", writers="moderation"
+    )
+    def filter_totals(self) -> str:
+        return f"site:{self._id}:filter:totals"
+
+    @key(
+        Kind.HASH,
+        "by comment what the filter learnt from it, as JSON, to be able to take it back; the newest 2,000",
+        writers="moderation",
+        ttl_s=2_592_000,
+    )
+    def filter_learnt(self) -> str:
+        return f"site:{self._id}:filter:learnt"
+
+    @key(Kind.ZSET, "those comments", writers="moderation", ttl_s=2_592_000, score="learnt ms")
+    def filter_order(self) -> str:
+        return f"site:{self._id}:filter:order"
+
+    @key(Kind.HASH, "how often they have the same text: it counts once", writers="moderation", ttl_s=2_592_000)
+    def filter_texts(self) -> str:
+        return f"site:{self._id}:filter:texts"
+
+    @key(Kind.HASH, "how many of a user's comments here moderators approved and rejected", writers="moderation")
+    def author_decisions(self, user_id: str) -> str:
+        return f"site:{self._id}:author:{user_id}:decisions"
+
+    @key(
+        Kind.ZSET,
+        "what was decided about a user's comments here in seven days: `{comment_id} {decision}`; the newest 200",
+        writers="moderation",
+        ttl_s=604_800,
+        score="decided ms",
+    )
+    def author_lately(self, user_id: str) -> str:
+        return f"site:{self._id}:author:{user_id}:lately"
+
+    @key(
+        Kind.ZSET,
+        "sketches of what a user or a guest's address wrote a short while ago; the newest 20",
+        writers="moderation",
+        ttl_s=3600,
+        score="written ms",
+    )
+    def recent_texts(self, who: str) -> str:
+        return f"site:{self._id}:recent:{who}"
+
+    @key(Kind.HASH, "with which formula the hot scores were made, or how far they are", writers="rebuild")
+    def ranking(self) -> str:
+        return f"site:{self._id}:ranking"
+
+    @key(Kind.STRING, "the worker that makes hot scores anew", writers="rebuild", ttl_s=15)
+    def ranking_lease(self) -> str:
+        return f"lock:ranking:{self._id}"
+
+    @key(Kind.ZSET, "reports that wait for a moderator, as JSON", writers="moderation", score="ms")
+    def reports(self) -> str:
+        return f"site:{self._id}:reports"
+
+    @key(Kind.HASH, "who reported a comment: reporter → the report as it stands in the list", writers="moderation")
+    def comment_reports(self, comment_id: str) -> str:
+        return f"comment:{comment_id}:reports"
+
+    @key(Kind.STREAM, "what moderators did, each entry as JSON; only ever added to", writers="moderation")
+    def modlog(self) -> str:
+        return f"site:{self._id}:modlog"
+
+    @key(Kind.ZSET, "users whose ban ends by itself", writers="moderation", score="when it ends, ms")
+    def ban_ends(self) -> str:
+        return f"site:{self._id}:bans"
+
+    @key(Kind.STRING, "a text (a digest) that Akismet called spam", writers="moderation", ttl_s=2_592_000)
+    def akismet_spam(self, text_digest: str) -> str:
+        return f"site:{self._id}:akismet:{text_digest}"
+
+    @key(Kind.STRING, "a visitor (a keyed hash) who has shown to be human", writers="moderation", ttl_s=86_400)
+    def human(self, visitor: str) -> str:
+        return f"site:{self._id}:human:{visitor}"
+
     @key(Kind.STRING, "what a request with an Idempotency-Key made", writers="comments", ttl_s=86_400)
     def repeated(self, request: str) -> str:
         return f"idempotency:{request}"
 
-    @key(Kind.STREAM, "what happened on the site and has effects elsewhere", writers="comments votes")
+    @key(Kind.STREAM, "what happened on the site and has effects elsewhere", writers="comments votes notifications")
     def outbox(self) -> str:
         return f"site:{self._id}:outbox"
 
-    @key(Kind.STREAM, "outbox entries that nobody understood", writers="outbox")
+    @key(Kind.ZSET, "failed outbox entries by handler", writers="outbox", score="when the next try is due, ms")
+    def outbox_due(self) -> str:
+        return f"site:{self._id}:outbox:due"
+
+    @key(Kind.HASH, "what is tried again: by entry and handler the event and the number of tries", writers="outbox")
+    def outbox_retrying(self) -> str:
+        return f"site:{self._id}:outbox:retrying"
+
+    @key(Kind.STREAM, "outbox entries that were given up, with the reason; the newest 10,000", writers="outbox")
     def outbox_dead(self) -> str:
         return f"site:{self._id}:outbox:dead"
 
     @key(Kind.STRING, "the worker that takes the outbox forward", writers="outbox", ttl_s=15)
     def outbox_lease(self) -> str:
         return f"lock:outbox:{self._id}"
+
+    @key(
+        Kind.HASH,
+        "a site's use in a month: comments, pageviews, api_requests, websocket_connections",
+        writers="counters",
+        ttl_s=7_776_000,
+    )
+    def usage(self, month: str) -> str:
+        return f"site:{self._id}:usage:{month}"
+
+    @key(
+        Kind.STRING_OR_SET,
+        "a month's visitors as keyed hashes: a HyperLogLog, or a set where they are counted exactly",
+        writers="counters",
+        ttl_s=7_776_000,
+    )
+    def visitors(self, month: str) -> str:
+        return f"site:{self._id}:visitors:{month}"
+
+    @key(Kind.SET, "pages that were looked at: those on which nobody wrote have no record", writers="counters")
+    def viewed_pages(self) -> str:
+        return f"site:{self._id}:viewed"
+
+    @key(Kind.STRING, "the newest counts of a worker that were added", writers="counters", ttl_s=86_400)
+    def tally_mark(self, worker: str) -> str:
+        return f"site:{self._id}:tally:{worker}"
 
 
 class UserKeys(_Group):
@@ -255,13 +433,43 @@ class UserKeys(_Group):
     def blocked_by(self) -> str:
         return f"user:{self._id}:blocked_by"
 
-    @key(Kind.HASH, "the newest outbox entry of each site that has had its effect on this user", writers="outbox")
+    @key(Kind.HASH, "by site the newest outbox entry that was meant for this user, and any put off", writers="outbox")
     def applied(self) -> str:
         return f"user:{self._id}:applied"
+
+    @key(
+        Kind.CHANNEL,
+        "what concerns one user, as JSON with a `type`: session_ended, rights_changed, blocks_changed, notification",
+        writers="users moderation notifications",
+    )
+    def channel(self) -> str:
+        return f"user:{self._id}:events"
+
+    @key(
+        Kind.ZSET,
+        "what the user was told, as JSON; the newest 500 (notifications.most)",
+        writers="notifications",
+        score="ms",
+    )
+    def notifications(self) -> str:
+        return f"user:{self._id}:notifications"
 
     @key(Kind.STRING, "how many notifications are unread", writers="notifications")
     def unread(self) -> str:
         return f"user:{self._id}:unread"
+
+    @key(Kind.HASH, "how many of them on each site", writers="notifications")
+    def unread_by_site(self) -> str:
+        return f"user:{self._id}:unread:sites"
+
+    @key(
+        Kind.HASH,
+        "who voted a comment of the user's up in the hour after its last notification, and that notification",
+        writers="notifications",
+        ttl_s=3600,
+    )
+    def upvoters(self, comment_id: str) -> str:
+        return f"user:{self._id}:upvoters:{comment_id}"
 
 
 class GlobalKeys(_Group):
@@ -292,6 +500,22 @@ class GlobalKeys(_Group):
     @key(Kind.CHANNEL, "a site's keys or settings changed: `{site_id} {version}`", writers="sites")
     def site_changes(self) -> str:
         return "sites:changes"
+
+    @key(Kind.HASH, "sites that are being deleted: by site its deletion, as JSON", writers="sites")
+    def deleting(self) -> str:
+        return "sites:deleting"
+
+    @key(Kind.STRING, "how far the deletion of a site is, as JSON", writers="sites", ttl_s=2_592_000)
+    def deletion(self, deletion_id: str) -> str:
+        return f"deletion:{deletion_id}"
+
+    @key(Kind.STRING, "the worker that deletes a site", writers="sites", ttl_s=60)
+    def deletion_lease(self, deletion_id: str) -> str:
+        return f"lock:deletion:{deletion_id}"
+
+    @key(Kind.CHANNEL, "a site is deleted: its id", writers="sites")
+    def site_deletions(self) -> str:
+        return "sites:deletions"
 
     @key(Kind.STRING, "which user has this address", writers="users")
     def email(self, email: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 from redis.exceptions import RedisError
@@ -14,27 +15,62 @@ log = structlog.get_logger()
 Receiver = Callable[[str], None]
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0
+_ASK_EVERY_S = 5.0
+_SILENT_S = 12.0  # a store that answers no ping for this long is gone, whatever the connection says
 
 
 class Listener:
     """Hands messages to the receivers of their channel.
 
-    Messages are lost while the connection is down, so `on_gap` is called each time it was: whoever keeps something
-    that messages would have changed must forget it then. `is_listening` is false in between.
+    Messages are lost while the connection is down, so `on_gap` is called when it is lost and again when all channels
+    are heard anew: whoever keeps something that messages would have changed must forget it then. `is_listening` is
+    false in between; `on_back` is called when it is true again.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._receivers: dict[str, Receiver] = {}
+        self._receivers: dict[str, list[Receiver]] = {}
         self._on_gap: list[Callable[[], None]] = []
+        self._on_back: list[Callable[[], None]] = []
         self._task: asyncio.Task[None] | None = None
+        self._pubsub: Any = None
+        self._awaited: dict[str, asyncio.Future[None]] = {}
+        self._heard_at = 0.0
         self.is_listening = False
 
     def on(self, channel: str, receive: Receiver) -> None:
-        self._receivers[channel] = receive
+        """Listen to a channel from the start."""
+        self._receivers.setdefault(channel, []).append(receive)
 
     def on_gap(self, forget: Callable[[], None]) -> None:
         self._on_gap.append(forget)
+
+    def on_back(self, look_again: Callable[[], None]) -> None:
+        self._on_back.append(look_again)
+
+    async def subscribe(self, channel: str, receive: Receiver) -> None:
+        """Listen to one more channel; returns when the store has confirmed it, or when there is none to confirm."""
+        receivers = self._receivers.setdefault(channel, [])
+        receivers.append(receive)
+        confirmed = self._awaited.get(channel)
+        if self._pubsub is None or (confirmed is None and len(receivers) > 1):
+            return
+        if confirmed is None:
+            confirmed = self._awaited[channel] = asyncio.get_running_loop().create_future()
+            with contextlib.suppress(RedisError, OSError):  # the reader notices, and comes back with all channels
+                await self._pubsub.subscribe(channel)
+        await confirmed
+
+    async def unsubscribe(self, channel: str, receive: Receiver) -> None:
+        receivers = self._receivers.get(channel, [])
+        if receive in receivers:
+            receivers.remove(receive)
+        if receivers:
+            return
+        self._receivers.pop(channel, None)
+        if self._pubsub is not None:
+            with contextlib.suppress(RedisError, OSError):
+                await self._pubsub.unsubscribe(channel)
 
     async def start(self) -> None:
         self._task = asyncio.create_task(self._run(), name="listener")
@@ -53,29 +89,87 @@ class Listener:
                 async with contextlib.AsyncExitStack() as stack:
                     client = self._store.waiting_client()
                     stack.push_async_callback(close_client, client)
-                    await client.initialize()  # a cluster's Pub/Sub does not ask for the nodes by itself
-                    pubsub = await stack.enter_async_context(client.pubsub())
-                    await pubsub.subscribe(*self._receivers)
-                    await self._receive(pubsub)
-            except (RedisError, OSError) as error:
+                    async with asyncio.timeout(_SILENT_S):  # reads of this client may take for ever, its start may not
+                        await client.initialize()  # a cluster's Pub/Sub does not ask for the nodes by itself
+                        pubsub = await stack.enter_async_context(client.pubsub())
+                        asked = await self._ask_for_all(pubsub)
+                    await self._receive(pubsub, asked)
+            except (RedisError, OSError, TimeoutError) as error:
                 was_listening = self.is_listening
                 self._lose(error)
                 pause_s = _FIRST_PAUSE_S if was_listening else min(pause_s * 2, _LONGEST_PAUSE_S)
+            finally:
+                self._pubsub = None
+                self._confirm_all()
             await asyncio.sleep(pause_s)
 
-    async def _receive(self, pubsub: object) -> None:
+    async def _ask_for_all(self, pubsub: Any) -> set[str]:
+        """Ask for every channel, those too that somebody wanted or gave up while we were asking."""
+        asked: set[str] = set()
+        while new := self._receivers.keys() - asked:
+            await pubsub.subscribe(*new)
+            asked |= new
+        self._pubsub = pubsub  # from here on whoever wants a channel asks for it themselves
+        if gone := asked - self._receivers.keys():
+            await pubsub.unsubscribe(*gone)
+        return asked
+
+    async def _receive(self, pubsub: Any, waiting: set[str]) -> None:
         # The library would reconnect silently; a gap must be noticed, so a broken connection is given up instead.
-        waiting = set(self._receivers)
+        self._heard_at = asyncio.get_running_loop().time()
+        async with asyncio.timeout(None) as patience:
+            asking = asyncio.create_task(self._ask(pubsub, patience), name="listener-ping")
+            try:
+                while True:
+                    message = await self._next(pubsub)
+                    kind, channel, data = message[:3]
+                    if kind == "message":
+                        for receive in list(self._receivers.get(channel, ())):
+                            self._hand_over(receive, channel, data)
+                    elif kind == "subscribe":
+                        waiting.discard(channel)
+                        self._confirm(channel)
+                        if not waiting and not self.is_listening:
+                            self._gap()
+                            self.is_listening = True
+                            for look_again in self._on_back:
+                                look_again()
+                    elif kind == "unsubscribe":
+                        await pubsub.handle_message(message)  # or the library would remember the channel for ever
+            finally:
+                asking.cancel()
+
+    def _hand_over(self, receive: Receiver, channel: str, data: str) -> None:
+        """Anybody who reaches the store can publish anything; one bad message must not deafen the worker."""
+        try:
+            receive(data)
+        except Exception as error:
+            log.warning("message_not_understood", channel=channel, why=repr(error))
+
+    async def _next(self, pubsub: Any) -> Any:
         while True:
-            message = await pubsub.parse_response(block=True)  # type: ignore[attr-defined]
-            kind, channel, data = message[0], message[1], message[2]
-            if kind == "subscribe":
-                waiting.discard(channel)
-                if not waiting:
-                    self._gap()
-                    self.is_listening = True
-            elif kind == "message":
-                self._receivers[channel](data)
+            message = await pubsub.parse_response(block=True)
+            self._heard_at = asyncio.get_running_loop().time()
+            if isinstance(message, list) and len(message) >= 3:
+                return message
+
+    async def _ask(self, pubsub: Any, patience: asyncio.Timeout) -> None:
+        """Ask for a sign of life; the reader waits no longer for a connection that gives none."""
+        loop = asyncio.get_running_loop()
+        while loop.time() - self._heard_at <= _SILENT_S:
+            await asyncio.sleep(_ASK_EVERY_S)
+            with contextlib.suppress(RedisError, OSError, TimeoutError):
+                async with asyncio.timeout(_ASK_EVERY_S):
+                    await pubsub.ping()
+        patience.reschedule(loop.time())
+
+    def _confirm(self, channel: str) -> None:
+        if (awaited := self._awaited.pop(channel, None)) is not None and not awaited.done():
+            awaited.set_result(None)
+
+    def _confirm_all(self) -> None:
+        for channel in list(self._awaited):
+            self._confirm(channel)
 
     def _lose(self, error: Exception) -> None:
         if self.is_listening:

@@ -20,14 +20,17 @@ _RETRIES_S = (0.05, 0.2)
 
 
 class LuaScript:
-    """One script of a slice. `repeatable` says that running it twice does what running it once does."""
+    """One script of a slice. `uses` names shared functions of `storage/lua/` that stand in front of it; `repeatable`
+    says that running it twice does what running it once does."""
 
     file: ClassVar[str]
+    uses: ClassVar[tuple[str, ...]] = ()
     repeatable: ClassVar[bool] = False
 
     def __init__(self, client: Commands) -> None:
         self._client = client
-        self._source = self.source()
+        shared = importlib.resources.files("threadkit.storage").joinpath("lua")
+        self._source = "".join(shared.joinpath(name).read_text(encoding="utf-8") for name in self.uses) + self.source()
         self._sha = hashlib.sha1(self._source.encode(), usedforsecurity=False).hexdigest()
 
     @classmethod

@@ -12,10 +12,10 @@ T = TypeVar("T", bound=msgspec.Struct)
 def to_hash(record: msgspec.Struct) -> dict[str, str]:
     """A record as fields of a hash. Nested structures, lists and dicts become JSON."""
     fields = {}
-    for field in msgspec.structs.fields(type(record)):
-        value = getattr(record, field.name)
+    for name, encoded in _names(type(record)):
+        value = getattr(record, name)
         if value is not None:
-            fields[field.encode_name] = _text(value)
+            fields[encoded] = value if type(value) is str else _text(value)
     return fields
 
 
@@ -36,6 +36,11 @@ def _text(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     return msgspec.json.encode(value).decode()
+
+
+@functools.cache
+def _names(kind: type[msgspec.Struct]) -> list[tuple[str, str]]:
+    return [(field.name, field.encode_name) for field in msgspec.structs.fields(kind)]
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from threadkit.clock import Clock
 from threadkit.ids import SessionId, SiteId, UserId
 from threadkit.sites.roles import Role
 from threadkit.storage.client import Commands
@@ -12,8 +13,9 @@ from threadkit.users.viewer import Viewer
 
 
 class UserQueries:
-    def __init__(self, *, redis: Commands, keys: Keys) -> None:
+    def __init__(self, *, redis: Commands, keys: Keys, clock: Clock) -> None:
         self._redis = redis
+        self._clock = clock
         self._keys = keys
 
     async def by_id(self, user_id: UserId) -> User | None:
@@ -47,6 +49,9 @@ class UserQueries:
     async def unread(self, user_id: UserId) -> int:
         return int(await self._redis.get(self._keys.user(user_id).unread()) or 0)
 
+    async def unread_on(self, user_id: UserId, site_id: SiteId) -> int:
+        return int(await self._redis.hget(self._keys.user(user_id).unread_by_site(), site_id) or 0)
+
     async def blocked_by(self, user_id: UserId) -> list[UserId]:
         """The people whom this user has blocked."""
         return sorted(await self._redis.smembers(self._keys.user(user_id).blocked()))
@@ -72,10 +77,13 @@ class UserQueries:
                 pipe.sismember(key, user_id)
             pipe.sismember(site_keys.blocked(), user_id)
             pipe.sismember(site_keys.shadowbanned(), user_id)
-            session, profile, owner, admin, moderator, blocked, shadowed = await pipe.execute()
+            pipe.zscore(site_keys.ban_ends(), user_id)
+            session, profile, owner, admin, moderator, blocked, shadowed, ban_ends = await pipe.execute()
         if not session or "id" not in profile or session["user_id"] != user_id:
             return None
         user = from_hash(User, profile)
+        # A ban for a while ends by itself; the entry stays until somebody lifts or renews it.
+        blocked = blocked and (ban_ends is None or ban_ends > self._clock.now_ms())
         role = Role.USER
         for held, candidate in ((owner, Role.OWNER), (admin, Role.ADMIN), (moderator, Role.MODERATOR)):
             if held:

@@ -74,7 +74,7 @@ class SessionNotFound(NotFound):
 
 @get("/me", guards=[requires_user], summary="Who am I?")
 async def me(viewer: NamedDependency[Viewer], services: NamedDependency[Services]) -> Me:
-    return await services.users.me(viewer.user)
+    return await services.users.me(viewer.user, viewer.site_id)
 
 
 @put("/me", guards=[requires_user], summary="Change my profile")
@@ -85,7 +85,7 @@ async def change_me(
     user = await services.users.change_profile(
         viewer.user, name=data.name, avatar_url=data.avatar_url, social_links=data.social_links
     )
-    return await services.users.me(user)
+    return await services.users.me(user, viewer.site_id)
 
 
 @delete("/me", status_code=200, guards=[requires_user], summary="Delete my account")

@@ -51,7 +51,11 @@ class EndSessions(_UserScript):
 
     async def __call__(self, user_id: UserId, *, only: SessionId | str = "", keep: SessionId | str = "") -> int:
         keys = self._keys.user(user_id)
-        return int(await self._run(keys=[keys.sessions(), keys.profile()], args=[*self._fronts(user_id), only, keep]))
+        return int(
+            await self._run(
+                keys=[keys.sessions(), keys.profile(), keys.channel()], args=[*self._fronts(user_id), only, keep]
+            )
+        )
 
 
 class TouchSession(_UserScript):
@@ -132,8 +136,10 @@ class RemoveUser(_UserScript):
                 keys.blocked_by(),
                 keys.unread(),
                 keys.applied(),
+                keys.notifications(),
+                keys.unread_by_site(),
             ],
-            args=self._fronts(user_id),
+            args=[*self._fronts(user_id), keys.upvoters("")],
         )
 
 

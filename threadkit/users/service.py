@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from threadkit.clock import Clock, iso
 from threadkit.errors import Invalid, NotFound
-from threadkit.ids import UserId, new_uuid
+from threadkit.ids import SiteId, UserId, new_uuid
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import RoleService
 from threadkit.storage.client import Commands
@@ -115,8 +115,9 @@ class UserService:
             raise UserNotFound
         return user
 
-    async def me(self, user: User) -> Me:
-        me: Me = Me.of(user, karma=user.karma, unread_notifications=await self._queries.unread(user.id))
+    async def me(self, user: User, site_id: SiteId) -> Me:
+        unread = await self._queries.unread_on(user.id, site_id)
+        me: Me = Me.of(user, karma=user.karma, unread_notifications=unread)
         return me
 
     async def change_profile(
@@ -141,10 +142,16 @@ class UserService:
         # The other's side first: it only serves to clean up, and may name somebody who is not blocked after a crash.
         await self._redis.sadd(self._keys.user(other_id).blocked_by(), user.id)
         await self._redis.sadd(self._keys.user(user.id).blocked(), other_id)
+        await self._tell_sockets(user.id)
 
     async def unblock(self, user: User, other_id: UserId) -> None:
         await self._redis.srem(self._keys.user(user.id).blocked(), other_id)
         await self._redis.srem(self._keys.user(other_id).blocked_by(), user.id)
+        await self._tell_sockets(user.id)
+
+    async def _tell_sockets(self, user_id: UserId) -> None:
+        """Open pages leave out at once whom their reader blocked."""
+        await self._redis.publish(self._keys.user(user_id).channel(), '{"type":"blocks_changed"}')
 
     async def blocked(self, user: User) -> list[UserPublic]:
         found = await self._queries.by_ids(await self._queries.blocked_by(user.id))

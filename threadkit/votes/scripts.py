@@ -1,49 +1,97 @@
 """Atomic writes of votes."""
 
+from typing import Any
+
 from msgspec import Struct
 
-from threadkit.clock import from_iso
-from threadkit.comments.model import Comment, CommentNotFound, OnlyUpvotes
-from threadkit.comments.scripts import level_keys
+from threadkit import scoring
+from threadkit.comments.model import Comment, CommentChanged, CommentNotFound, CommentPlace, OnlyUpvotes
+from threadkit.comments.scripts import change_keys, level_keys
 from threadkit.ids import CommentId, PageId, SiteId, UserId
+from threadkit.scoring import HotFormula
 from threadkit.storage.lua import KeyedScript
+
+REACH = 12
+MOST_TRIES = 100
 
 
 class Counts(Struct, frozen=True):
     up: int
     down: int
     own: str | None
-    created_ms: int
+
+
+class Ranks(Struct, frozen=True):
+    """The hot ranks a comment has with a score, the next higher one, and so on."""
+
+    lowest: int
+    texts: list[str]
+
+    @classmethod
+    def around(cls, formula: HotFormula, score: int, created_ms: int) -> "Ranks":
+        scores = range(score - REACH, score + REACH + 1)
+        return cls(scores[0], [scoring.as_text(scoring.hot(formula, one, 0, created_ms)) for one in scores])
 
 
 class CastVote(KeyedScript):
     file = "cast_vote.lua"
+    uses = ("announce.lua",)
 
     async def __call__(
-        self, comment: Comment, *, voter: UserId, direction: str, up_only: bool, is_shadowed: bool
+        self,
+        comment: CommentPlace | Comment,
+        *,
+        voter: UserId,
+        direction: str,
+        up_only: bool,
+        is_shadowed: bool,
+        formula: HotFormula,
     ) -> Counts:
+        """Ranks go along for every score the comment may have by then. Should so many have voted meanwhile that none
+        fits, nothing was done, and it is tried again around the score of that moment."""
+        score = comment.score
+        for _ in range(MOST_TRIES):
+            reply = await self._cast(
+                comment,
+                Ranks.around(formula, score, comment.created_ms),
+                args=[comment.id, direction, voter, comment.page_id, _word(up_only), _word(is_shadowed)],
+                voter=voter,
+            )
+            if reply == "MISSING":
+                raise CommentNotFound
+            if reply == "UP_ONLY":
+                raise OnlyUpvotes
+            if reply == "CHANGED":
+                raise CommentChanged
+            if reply[0] != "FAR":
+                up, down, own = reply
+                return Counts(int(up), int(down), own or None)
+            score = int(reply[1])
+        raise CommentChanged
+
+    async def _cast(
+        self, comment: CommentPlace | Comment, ranks: Ranks, *, args: list[str | int], voter: UserId
+    ) -> Any:
         keys = self._keys.site(comment.site_id)
-        _, level_top, _, level_controversial = level_keys(keys, comment.page_id, comment.parent_id)
-        reply = await self._run(
+        page_id = comment.page_id
+        _, level_top, level_hot, level_controversial = level_keys(keys, page_id, comment.parent_id)
+        return await self._run(
             keys=[
                 keys.comment(comment.id),
                 keys.vote(voter, comment.id),
-                keys.page_votes(voter, comment.page_id),
+                keys.page_votes(voter, page_id),
                 keys.voted_pages(voter),
-                keys.page(comment.page_id),
-                keys.page_top(comment.page_id),
+                keys.page(page_id),
+                keys.page_top(page_id),
                 level_top,
                 level_controversial,
                 keys.outbox(),
+                *change_keys(keys, page_id),
+                keys.page_hot(page_id),
+                level_hot,
             ],
-            args=[comment.id, direction, voter, comment.page_id, _word(up_only), _word(is_shadowed)],
+            args=[*args, ranks.lowest, *ranks.texts],
         )
-        if reply == "MISSING":
-            raise CommentNotFound
-        if reply == "UP_ONLY":
-            raise OnlyUpvotes
-        up, down, own, created_at = reply
-        return Counts(int(up), int(down), own or None, from_iso(created_at))
 
 
 def _word(value: bool) -> str:
@@ -65,16 +113,3 @@ class ForgetVotes(KeyedScript):
             args=[page_id, *comment_ids],
         )
         return int(forgotten)
-
-
-class SettleRank(KeyedScript):
-    file = "settle_rank.lua"
-    repeatable = True
-
-    async def __call__(self, comment: Comment, counts: Counts, *, hot: str) -> None:
-        keys = self._keys.site(comment.site_id)
-        level_hot = level_keys(keys, comment.page_id, comment.parent_id)[2]
-        await self._run(
-            keys=[keys.comment(comment.id), keys.page_hot(comment.page_id), level_hot],
-            args=[comment.id, hot, counts.up, counts.down],
-        )

@@ -1,19 +1,20 @@
-"""Voting: the count in one step, the rank right after it."""
+"""Voting: count and rank in one step."""
 
+from collections.abc import Callable
 from typing import Literal
 
 from msgspec import Struct
 
-from threadkit import scoring
 from threadkit.comments.model import CommentNotFound, VotingOff
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.snapshots import Snapshots
-from threadkit.ids import CommentId
+from threadkit.ids import CommentId, SiteId
+from threadkit.pages.queries import PageQueries
 from threadkit.sites.model import Site
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.viewer import Viewer
-from threadkit.votes.scripts import CastVote, SettleRank
+from threadkit.votes.scripts import CastVote
 
 Direction = Literal["up", "down"]
 
@@ -25,16 +26,31 @@ class VoteResult(Struct):
 
 
 class VoteService:
-    def __init__(self, *, redis: Commands, keys: Keys, comment_queries: CommentQueries, snapshots: Snapshots) -> None:
+    def __init__(
+        self,
+        *,
+        redis: Commands,
+        keys: Keys,
+        comment_queries: CommentQueries,
+        page_queries: PageQueries,
+        snapshots: Snapshots,
+        wake_outbox: Callable[[SiteId], None],
+    ) -> None:
+        self._wake_outbox = wake_outbox
         self._snapshots = snapshots
         self._comment_queries = comment_queries
+        self._page_queries = page_queries
         self._cast_vote = CastVote(redis, keys)
-        self._settle_rank = SettleRank(redis, keys)
 
-    async def cast(self, site: Site, comment_id: CommentId, direction: Direction, *, voter: Viewer) -> VoteResult:
+    async def cast(
+        self, site: Site, comment_id: CommentId, direction: Direction, *, voter: Viewer, page_url: str | None = None
+    ) -> VoteResult:
+        """Whoever names a page must name the comment's."""
         if site.settings.voting == "off":
             raise VotingOff
-        comment = await self._comment_queries.by_id(site.id, comment_id)
+        comment = await self._comment_queries.place(site.id, comment_id)
+        if page_url is not None:
+            await self._page_queries.check_place(site, comment.page_id if comment else None, page_url)
         if comment is None:
             raise CommentNotFound
         counts = await self._cast_vote(
@@ -43,9 +59,8 @@ class VoteService:
             direction=direction,
             up_only=site.settings.voting == "up",
             is_shadowed=voter.is_shadowed,
+            formula=site.settings.hot,
         )
         self._snapshots.drop(comment.page_id)
-        hot = scoring.hot(site.settings.hot, counts.up, counts.down, counts.created_ms)
-        if not voter.is_shadowed:
-            await self._settle_rank(comment, counts, hot=scoring.as_text(hot))
+        self._wake_outbox(site.id)
         return VoteResult(counts.up, counts.down, counts.own)  # type: ignore[arg-type]

@@ -208,7 +208,7 @@ async def test_deleting_keeps_a_place_for_replies_and_cleans_up_after_the_last_s
     assert (await ada.call("DELETE", f"/v1/comments/{deep['i']}")).status_code == 404
     page = thread["page_id"]
     left = [key async for key in redis.scan_iter(f"page:{page}:*")]
-    assert left == [], "empty indexes are gone"
+    assert [key for key in left if not key.endswith(":changes")] == [], "empty indexes are gone"
     assert await redis.hget(f"page:{page}", "comments") == "0"
 
 

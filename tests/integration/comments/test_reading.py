@@ -174,14 +174,14 @@ async def test_a_crowd_of_readers_makes_one_snapshot(
     await write(ada, "hi")
     await warm(app, http, new_site)
     made = 0
-    thread = app.services.comments.thread
+    page_comments = app.services.comment_queries.page_comments
 
-    async def counted(*args: Any) -> Any:
+    async def counted(*args: Any, **kwargs: Any) -> Any:
         nonlocal made
         made += 1
-        return await thread(*args)
+        return await page_comments(*args, **kwargs)
 
-    app.services.comments.thread = counted  # type: ignore[method-assign,assignment]
+    app.services.comment_queries.page_comments = counted  # type: ignore[method-assign]
     await write(ada, "again")
     answers = await asyncio.gather(*(get(http, new_site) for _ in range(100)))
     assert {answer.json()["total"] for answer in answers} == {2}

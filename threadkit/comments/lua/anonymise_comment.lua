@@ -5,6 +5,8 @@
 -- KEYS[3] comments_of   zset of the author
 -- KEYS[4] unlisted      zset of the author on this page
 -- KEYS[5] page_new      zset: what is shown
+-- KEYS[6] page_changes   zset
+-- KEYS[7] page_channel   channel
 -- ARGV[1] author
 -- ARGV[2] comment id
 -- ARGV[3] fields and values that replace the identity, as a JSON list
@@ -18,7 +20,7 @@ if redis.call('HGET', KEYS[1], 'author_id') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], unpack(cjson.decode(ARGV[3])))
 redis.call('HDEL', KEYS[1], 'author_avatar')
 if redis.call('ZSCORE', KEYS[5], ARGV[2]) then
-  redis.call('HINCRBY', KEYS[2], 'version', 1)
   redis.call('HSET', KEYS[2], 'updated_ms', ARGV[4])
+  announce(KEYS[2], KEYS[6], KEYS[7], ARGV[2], { type = 'author_gone', comment_id = ARGV[2] })
 end
 return 1

@@ -16,6 +16,9 @@
 -- KEYS[14] unlisted             zset of the author's comments here that only they see
 -- KEYS[15] outbox               stream
 -- KEYS[16] repeated             string: what the same request made before
+-- KEYS[17] pages                zset of the site
+-- KEYS[18] page_changes         zset
+-- KEYS[19] page_channel         channel
 -- ARGV[1] comment id
 -- ARGV[2] the comment's fields and values, as a JSON list
 -- ARGV[3] created, ms
@@ -28,19 +31,21 @@
 -- ARGV[10] how long a repeated request is known, s; '0' when it cannot be told apart
 -- ARGV[11] author
 --
--- Returns {'OK'}, {'REPEATED', id}, {'LOCKED'} or {'PARENT_MISSING'}.
+-- Returns {'OK'}, {'REPEATED', id}, {'LOCKED'}, {'MOVED', page id} or {'PARENT_MISSING'}.
 
 -- The same write sent twice after a lost answer, or the same request made twice by its sender.
 if redis.call('EXISTS', KEYS[1]) == 1 then return { 'REPEATED', ARGV[1] } end
 local before = ARGV[10] ~= '0' and redis.call('GET', KEYS[16])
 if before then return { 'REPEATED', before } end
-if redis.call('HGET', KEYS[2], 'locked') == 'true' then return { 'LOCKED' } end
+local place = redis.call('HMGET', KEYS[2], 'moved_to', 'locked')
+if place[1] then return { 'MOVED', place[1] } end
+if place[2] == 'true' then return { 'LOCKED' } end
 local depth = 0
 if ARGV[8] ~= '' then
-  local parent = redis.call('HMGET', KEYS[10], 'page_id', 'status', 'depth', 'is_shadowed', 'author_id')
+  local parent = redis.call('HMGET', KEYS[10], 'page_id', 'status', 'depth', 'is_shadowed', 'author_id', 'buried')
   -- Whoever is shadowed may answer themselves, as anybody could.
   local is_hidden = parent[4] == 'true' and not (ARGV[5] == 'shadowed' and parent[5] == ARGV[11])
-  if parent[1] ~= ARGV[9] or parent[2] ~= 'approved' or is_hidden then return { 'PARENT_MISSING' } end
+  if parent[1] ~= ARGV[9] or parent[2] ~= 'approved' or is_hidden or parent[6] then return { 'PARENT_MISSING' } end
   depth = tonumber(parent[3]) + 1
 end
 
@@ -62,11 +67,14 @@ if ARGV[5] == 'listed' then
   redis.call('ZADD', KEYS[9], 0, ARGV[1])
   if ARGV[8] ~= '' then redis.call('HINCRBY', KEYS[10], 'reply_count', 1) end
   redis.call('HINCRBY', KEYS[2], 'comments', 1)
-  redis.call('HINCRBY', KEYS[2], 'version', 1)
   redis.call('HSET', KEYS[2], 'updated_ms', ARGV[3])
+  announce(KEYS[2], KEYS[18], KEYS[19], ARGV[1], { type = 'new_comment', comment_id = ARGV[1] })
+  redis.call('ZADD', KEYS[17], ARGV[3], ARGV[9])
   redis.call('XADD', KEYS[15], '*', 'event', ARGV[7])
 else
   redis.call('ZADD', KEYS[14], ARGV[3], ARGV[1])
   if ARGV[5] == 'held' then redis.call('ZADD', KEYS[13], ARGV[3], ARGV[1]) end
+  -- Without a version, because nothing changed for anybody but the author, whose other windows hear of it.
+  redis.call('PUBLISH', KEYS[19], cjson.encode({ type = 'new_comment', comment_id = ARGV[1], only = ARGV[11] }))
 end
 return { 'OK' }

@@ -4,14 +4,20 @@
 -- KEYS[2] page       hash
 -- KEYS[3] page_new   zset: what is shown
 -- KEYS[4] pinned     zset
+-- KEYS[5] page_changes   zset
+-- KEYS[6] page_channel   channel
 -- ARGV[1] comment id
 -- ARGV[2] now, ms
+-- ARGV[3] page id
 --
 -- Returns 1 when it is pinned now, 0 when not, -1 when there is no such comment.
 
-if redis.call('HGET', KEYS[1], 'status') ~= 'approved' or not redis.call('ZSCORE', KEYS[3], ARGV[1]) then return -1 end
-redis.call('HINCRBY', KEYS[2], 'version', 1)
+local found = redis.call('HMGET', KEYS[1], 'status', 'page_id')
+if found[1] ~= 'approved' or found[2] ~= ARGV[3] or not redis.call('ZSCORE', KEYS[3], ARGV[1]) then return -1 end
 redis.call('HSET', KEYS[2], 'updated_ms', ARGV[2])
-if redis.call('ZREM', KEYS[4], ARGV[1]) == 1 then return 0 end
-redis.call('ZADD', KEYS[4], ARGV[2], ARGV[1])
-return 1
+local is_pinned = redis.call('ZREM', KEYS[4], ARGV[1]) == 0
+if is_pinned then redis.call('ZADD', KEYS[4], ARGV[2], ARGV[1]) end
+local event = { type = 'pin_update', comment_id = ARGV[1], pinned = is_pinned, pinned_at = cjson.null }
+if is_pinned then event.pinned_at = tonumber(ARGV[2]) end
+announce(KEYS[2], KEYS[5], KEYS[6], ARGV[1], event)
+return is_pinned and 1 or 0

@@ -2,6 +2,7 @@
 --
 -- KEYS[1] sessions   set of the user's session ids
 -- KEYS[2] profile    hash
+-- KEYS[3] channel    of the user
 -- ARGV[1] what stands before a session id in the key of a session (same slot as KEYS)
 -- ARGV[2] what stands before it in the key of a provider's session
 -- ARGV[3] the session to end, or '' for all
@@ -22,4 +23,5 @@ for _, id in ipairs(ids) do
     redis.call('DEL', ARGV[2] .. id)
   end
 end
+if ended > 0 then redis.call('PUBLISH', KEYS[3], '{"type":"session_ended"}') end
 return ended

@@ -7,13 +7,20 @@
 -- KEYS[5] blocked_by   set
 -- KEYS[6] unread       string
 -- KEYS[7] applied      hash
+-- KEYS[8] notifications    zset
+-- KEYS[9] unread_by_site   hash
 -- ARGV[1] what stands before a session id in the key of a session (same slot as KEYS)
 -- ARGV[2] what stands before it in the key of a provider's session
+-- ARGV[3] what stands before a comment id in the key of its upvoters
 --
 -- Returns 1, or 0 when the user was gone already.
 
 for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
   redis.call('DEL', ARGV[1] .. id, ARGV[2] .. id)
 end
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
+for _, text in ipairs(redis.call('ZRANGE', KEYS[8], 0, -1)) do
+  local notice = cjson.decode(text)
+  if notice.notification_type == 'upvote' then redis.call('DEL', ARGV[3] .. notice.comment_id) end
+end
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
 return redis.call('DEL', KEYS[1])

@@ -9,6 +9,10 @@
 -- KEYS[7] level_top             zset
 -- KEYS[8] level_controversial   zset
 -- KEYS[9] outbox                stream
+-- KEYS[10] page_changes         zset
+-- KEYS[11] page_channel         channel
+-- KEYS[12] page_hot             zset
+-- KEYS[13] level_hot            zset
 -- ARGV[1] comment id
 -- ARGV[2] 'up' or 'down'
 -- ARGV[3] voter
@@ -16,18 +20,30 @@
 -- ARGV[5] 'true' when only votes up are allowed
 -- ARGV[6] 'true' when the voter is shadowed: the vote is kept and answered, and counts for nobody else
 --
--- Returns {up, down, the vote afterwards or '', created_at}, or 'MISSING', or 'UP_ONLY'.
+-- ARGV[7] score of the first rank that follows
+-- ARGV[8] then the hot ranks of that score, the next, and so on, as text
+--
+-- A vote of somebody shadowed has a question mark in the list of their votes: it was not counted.
+--
+-- Returns {up, down, the vote afterwards or ''}, 'MISSING', 'UP_ONLY', 'CHANGED', or {'FAR', score} when so many have
+-- voted meanwhile that no rank fits.
 
-local comment = redis.call('HMGET', KEYS[1], 'status', 'author_id', 'created_at', 'is_shadowed', 'upvotes', 'downvotes')
-if comment[1] ~= 'approved' or (comment[4] == 'true' and comment[2] ~= ARGV[3]) then return 'MISSING' end
+local comment =
+  redis.call('HMGET', KEYS[1], 'status', 'author_id', 'created_at', 'is_shadowed', 'upvotes', 'downvotes', 'page_id', 'buried')
+if comment[1] ~= 'approved' or comment[8] or (comment[4] == 'true' and comment[2] ~= ARGV[3]) then return 'MISSING' end
+if comment[7] ~= ARGV[4] then return 'CHANGED' end
 local before = redis.call('GET', KEYS[2]) or ''
 if ARGV[5] == 'true' and ARGV[2] == 'down' and before ~= 'down' then return 'UP_ONLY' end
 
 local after = ARGV[2]
 if before == after then after = '' end
-local up = tonumber(comment[5]) + (after == 'up' and 1 or 0) - (before == 'up' and 1 or 0)
-local down = tonumber(comment[6]) + (after == 'down' and 1 or 0) - (before == 'down' and 1 or 0)
+local counted = before
+if before ~= '' and redis.call('HGET', KEYS[3], ARGV[1]) == before .. '?' then counted = '' end
+local up = tonumber(comment[5]) + (after == 'up' and 1 or 0) - (counted == 'up' and 1 or 0)
+local down = tonumber(comment[6]) + (after == 'down' and 1 or 0) - (counted == 'down' and 1 or 0)
 up, down = math.max(0, up), math.max(0, down)
+local hot = ARGV[8 + up - down - tonumber(ARGV[7])]
+if ARGV[6] ~= 'true' and (up - down < tonumber(ARGV[7]) or not hot) then return { 'FAR', up - down } end
 
 if after == '' then
   redis.call('DEL', KEYS[2])
@@ -35,17 +51,22 @@ if after == '' then
   if redis.call('EXISTS', KEYS[3]) == 0 then redis.call('SREM', KEYS[4], ARGV[4]) end
 else
   redis.call('SET', KEYS[2], after)
-  redis.call('HSET', KEYS[3], ARGV[1], after)
+  redis.call('HSET', KEYS[3], ARGV[1], ARGV[6] == 'true' and after .. '?' or after)
   redis.call('SADD', KEYS[4], ARGV[4])
 end
-if ARGV[6] == 'true' then return { up, down, after, comment[3] } end
+if ARGV[6] == 'true' then return { up, down, after } end
 redis.call('HSET', KEYS[1], 'upvotes', tostring(up), 'downvotes', tostring(down))
 redis.call('ZADD', KEYS[6], 'XX', up - down, ARGV[1])
 redis.call('ZADD', KEYS[7], 'XX', up - down, ARGV[1])
 redis.call('ZADD', KEYS[8], 'XX', math.min(up, down), ARGV[1])
-redis.call('HINCRBY', KEYS[5], 'version', 1)
+redis.call('ZADD', KEYS[12], 'XX', hot, ARGV[1])
+redis.call('ZADD', KEYS[13], 'XX', hot, ARGV[1])
+local event = { type = 'vote_update', comment_id = ARGV[1], upvotes = up, downvotes = down }
+announce(KEYS[5], KEYS[10], KEYS[11], ARGV[1], event)
 local change = (up - down) - (tonumber(comment[5]) - tonumber(comment[6]))
 if change ~= 0 and comment[2] ~= ARGV[3] then
-  redis.call('XADD', KEYS[9], '*', 'event', cjson.encode({ type = 'karma', user_id = comment[2], change = change }))
+  local karma = { type = 'karma', user_id = comment[2], change = change }
+  karma.comment_id, karma.voter, karma.vote = ARGV[1], ARGV[3], after
+  redis.call('XADD', KEYS[9], '*', 'event', cjson.encode(karma))
 end
-return { up, down, after, comment[3] }
+return { up, down, after }

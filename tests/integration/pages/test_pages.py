@@ -1,0 +1,276 @@
+"""Which page is meant, and what happens when articles move: issue-level stories over HTTP and the command line."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.comments.test_comments import write
+from tests.make import ManualClock
+from tests.people import Person, create, post
+from threadkit.app import Application
+from threadkit.pages.model import PageHasComments, PageNotFound, PagesAreOne
+from threadkit.sites.model import NewSite
+from threadkit.sites.roles import Role
+
+OLD = "https://blog.example.org/2024/old-slug"
+NEW = "https://blog.example.org/posts/new-slug"
+
+
+async def texts(http: httpx.AsyncClient, site: NewSite, **asked: Any) -> list[str]:
+    thread = await read(http, site, **asked)
+    return [root["t"] for root in thread["tree"]["c"]]
+
+
+async def read(http: httpx.AsyncClient, site: NewSite, **asked: Any) -> dict[str, Any]:
+    answer = await http.get(
+        "/v1/comments", params={"sort": "old"} | asked, headers={"projectid": site.site.api_key_public}
+    )
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def vote(person: Person, comment_id: str, direction: str) -> dict[str, Any]:
+    answer = await person.call("POST", f"/v1/comments/{comment_id}/vote", {"direction": direction})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def staff(app: Application, http: httpx.AsyncClient, site: NewSite, name: str, role: Role) -> Person:
+    person = await create(http, site, name)
+    await app.services.roles.grant(site.site.id, person.id, role)  # type: ignore[arg-type]
+    return person
+
+
+async def test_an_id_of_the_sites_own_names_a_page_whatever_its_address(
+    http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    """S3-11"""
+    ada = await create(http, new_site, "ada")
+    for url in (OLD, NEW, None):
+        body = {"content": f"from {url}", "page_id": "article-42"} | ({"page_url": url} if url else {})
+        assert (await ada.call("POST", "/v1/comments", body)).status_code == 200
+    named = await read(http, new_site, page_id="article-42")
+    assert named["total"] == 3
+    # The id that answers carry names the page as well, and an address never does.
+    assert (await read(http, new_site, page_id=named["page_id"])) == named
+    assert (await read(http, new_site, page_url=OLD))["total"] == 0
+    assert (await read(http, new_site, page_url="article-42"))["total"] == 0
+
+
+async def test_an_id_of_another_sites_page_names_a_page_of_ones_own(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "private", url=OLD)
+    page_id = (await read(http, new_site, page_url=OLD))["page_id"]
+    other = await app.services.sites.create("Other", "other.example.org")
+    theirs = await read(http, other, page_id=page_id)
+    assert (theirs["total"], theirs["page_id"] == page_id) == (0, False)
+
+
+async def test_a_request_must_name_its_page(http: httpx.AsyncClient, new_site: NewSite) -> None:
+    ada = await create(http, new_site, "ada")
+    key = {"projectid": new_site.site.api_key_public}
+    answers = [
+        await http.get("/v1/comments", headers=key),
+        await http.get("/v1/comments?page_url=", headers=key),
+        await http.get(f"/v1/comments?page_id={'x' * 201}", headers=key),
+        await ada.call("POST", "/v1/comments", {"content": "where?"}),
+        await ada.call("GET", "/v1/pages/my_votes"),
+    ]
+    assert [answer.status_code for answer in answers] == [400] * 5
+
+
+async def test_a_moved_article_keeps_its_thread_at_both_addresses(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada, bob = await create(http, new_site, "ada"), await create(http, new_site, "bob")
+    first = await write(ada, "before", url=OLD)
+    await vote(bob, first["i"], "up")
+    done = await app.services.pages.move(new_site.site, OLD, NEW, title="New title")
+    assert (done.url, done.comments_moved) == (NEW, 0)
+    await write(ada, "at the new address", url=NEW)
+    await write(ada, "at the old one", url=OLD)
+    for url in (OLD, NEW):
+        assert await texts(http, new_site, page_url=url) == ["before", "at the new address", "at the old one"]
+    counts = await http.get(
+        "/v1/counts", params={"url": [OLD, NEW]}, headers={"projectid": new_site.site.api_key_public}
+    )
+    assert counts.json()["counts"] == {OLD: 3, NEW: 3}
+    votes = await bob.call("GET", f"/v1/pages/my_votes?page_url={NEW}")
+    assert votes.json()["votes"] == {first["i"]: "up"}
+    edited = await ada.call("PUT", f"/v1/comments/{first['i']}", {"page_url": NEW, "content": "edited"})
+    assert edited.status_code == 200
+    # And back again: nothing is lost on the way.
+    await app.services.pages.move(new_site.site, NEW, OLD)
+    for url in (OLD, NEW):
+        assert (await read(http, new_site, page_url=url))["total"] == 3
+
+
+async def test_a_page_moves_into_an_address_without_comments_only(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "old", url=OLD)
+    await write(ada, "new", url=NEW)
+    with pytest.raises(PageHasComments):
+        await app.services.pages.move(new_site.site, OLD, NEW)
+    with pytest.raises(PageNotFound):
+        await app.services.pages.move(new_site.site, "https://blog.example.org/nothing", NEW)
+    assert await texts(http, new_site, page_url=OLD) == ["old"]
+
+
+async def test_two_threads_become_one_with_all_that_belongs_to_them(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada, bob = await create(http, new_site, "ada"), await create(http, new_site, "bob")
+    mo = await staff(app, http, new_site, "mo", Role.MODERATOR)
+    old = await write(ada, "old root", url=OLD)
+    reply = await write(bob, "old reply", under=[old["i"]], url=OLD)
+    new = await write(ada, "new root", url=NEW)
+    await vote(bob, old["i"], "up")
+    await vote(ada, reply["i"], "down")
+    await vote(bob, new["i"], "up")
+    await mo.call("POST", f"/v1/comments/{old['i']}/pin", {})
+    done = await app.services.pages.merge(new_site.site, OLD, NEW)
+    assert (done.url, done.comments_moved) == (NEW, 2)
+    for url in (OLD, NEW):
+        thread = await read(http, new_site, page_url=url)
+        assert [(root["t"], root["u"]) for root in thread["tree"]["c"]] == [("old root", 1), ("new root", 1)]
+        assert [answer["d"] for answer in thread["tree"]["c"][0]["r"]] == [1]
+        assert [comment_id for comment_id, _ in thread["pinned"]] == [old["i"]]
+        assert thread["total"] == 3
+    votes = await bob.call("GET", f"/v1/pages/my_votes?page_url={OLD}")
+    assert votes.json()["votes"] == {old["i"]: "up", new["i"]: "up"}
+    # What was moved can be voted on, edited and deleted as before.
+    assert (await vote(bob, old["i"], "up"))["user_vote"] is None
+    votes = await bob.call("GET", f"/v1/pages/my_votes?page_url={NEW}")
+    assert votes.json()["votes"] == {new["i"]: "up"}
+    assert (await ada.call("DELETE", f"/v1/comments/{old['i']}")).status_code == 204
+    assert (await bob.call("DELETE", f"/v1/comments/{reply['i']}")).status_code == 204
+    assert (await read(http, new_site, page_url=OLD))["total"] == 1
+    with pytest.raises(PagesAreOne):
+        await app.services.pages.merge(new_site.site, NEW, NEW)
+
+
+async def test_a_merge_that_was_interrupted_goes_on(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = await create(http, new_site, "ada")
+    for number in range(5):
+        await write(ada, f"old {number}", url=OLD)
+    await write(ada, "new", url=NEW)
+    pages = app.services.pages
+    whole = pages._move_comments
+
+    async def die(*args: Any, **kwargs: Any) -> int:
+        raise ConnectionError
+
+    monkeypatch.setattr(pages, "_move_comments", die)
+    with pytest.raises(ConnectionError):
+        await pages.merge(new_site.site, OLD, NEW)
+    await write(ada, "meanwhile", url=OLD)
+    monkeypatch.setattr(pages, "_move_comments", whole)
+    done = await pages.merge(new_site.site, OLD, NEW)
+    assert done.comments_moved == 5
+    assert (await read(http, new_site, page_url=OLD))["total"] == 7
+
+
+async def test_merging_in_a_crowd_loses_nothing(app: Application, http: httpx.AsyncClient, new_site: NewSite) -> None:
+    ada = await create(http, new_site, "ada")
+    people = [await create(http, new_site, f"p{number}") for number in range(10)]
+    roots = [(await write(ada, f"old {number}", url=OLD))["i"] for number in range(20)]
+    await write(ada, "new", url=NEW)
+
+    async def busy(person: Person) -> int:
+        written = 0
+        for number in range(10):
+            await write(person, f"by {person.name} {number}", url=OLD)
+            written += 1
+            answer = await person.call("POST", f"/v1/comments/{roots[number]}/vote", {"direction": "up"})
+            assert answer.status_code in (200, 409), answer.text  # 409: it moved in this very moment
+            if answer.status_code == 409:
+                assert (await vote(person, roots[number], "up"))["user_vote"] == "up"
+        return written
+
+    results = await asyncio.gather(
+        *(busy(person) for person in people), app.services.pages.merge(new_site.site, OLD, NEW)
+    )
+    thread = await read(http, new_site, page_url=NEW)
+    assert thread["total"] == len(thread["tree"]["c"]) == 21 + sum(results[:-1])  # type: ignore[arg-type]
+    ups = {root["i"]: root["u"] for root in thread["tree"]["c"]}
+    assert [ups[comment_id] for comment_id in roots[:10]] == [10] * 10
+    ranked = await read(http, new_site, page_url=NEW, sort="top", limit=10)
+    assert {root["i"] for root in ranked["tree"]["c"]} == set(roots[:10])
+
+
+async def test_a_locked_page_says_so_and_takes_nothing(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+    admin = await staff(app, http, new_site, "boss", Role.ADMIN)
+    comment = await write(ada, "hi", url=OLD)
+    thread = await read(http, new_site, page_url=OLD)
+    assert "locked" not in thread
+    path = f"/v1/admin/pages/{thread['page_id']}/posting"
+    assert (await admin.call("GET", path)).json() == {"disabled": False}
+    assert (await admin.call("PUT", path, {"disabled": True})).json() == {"disabled": True}
+    assert (await admin.call("GET", path)).json() == {"disabled": True}
+    refused = await ada.call("POST", "/v1/comments", {"page_url": OLD, "content": "more"})
+    assert (refused.status_code, refused.json()["error"]) == (403, "Posting is disabled on this page")
+    edit = await ada.call("PUT", f"/v1/comments/{comment['i']}", {"content": "changed"})
+    assert edit.status_code == 403
+    assert (await read(http, new_site, page_url=OLD))["locked"] is True
+    await admin.call("PUT", path, {"disabled": False})
+    await write(ada, "more", url=OLD)
+    unknown = await admin.call(
+        "PUT", "/v1/admin/pages/0197b0a0-0000-7000-8000-000000000000/posting", {"disabled": True}
+    )
+    assert unknown.status_code == 404
+
+
+async def test_a_page_can_be_locked_before_anybody_wrote(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    await app.services.pages.lock_address(new_site.site, OLD, locked=True)
+    answer = await post(http, new_site, "/v1/comments", {"page_url": OLD, "content": "first!", "author_name": "eve"})
+    assert answer.status_code == 403
+    assert (await read(http, new_site, page_url=OLD))["locked"] is True
+
+
+async def test_moderators_see_the_pages_people_wrote_on(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock
+) -> None:
+    ada = await create(http, new_site, "ada")
+    mo = await staff(app, http, new_site, "mo", Role.MODERATOR)
+    path = f"/v1/admin/sites/{new_site.site.id}/pages"
+    assert (await mo.call("GET", path)).json() == {"pages": [], "has_more": False}
+    for number in range(3):
+        body = {"page_url": f"https://blog.example.org/{number}", "content": "hi", "title": f"Post {number}"}
+        await ada.call("POST", "/v1/comments", body)
+        clock.advance(seconds=1)
+    await ada.call("POST", "/v1/comments", {"page_url": "https://blog.example.org/0", "content": "again"})
+    first = (await mo.call("GET", f"{path}?limit=2")).json()
+    assert [(page["url"][-1], page["comments"], page["title"]) for page in first["pages"]] == [
+        ("0", 2, "Post 0"),
+        ("2", 1, "Post 2"),
+    ]
+    assert first["has_more"] is True
+    rest = (await mo.call("GET", f"{path}?offset=2")).json()
+    assert ([page["url"][-1] for page in rest["pages"]], rest["has_more"]) == (["1"], False)
+    other = await mo.call("GET", "/v1/admin/sites/0197b0a0-0000-7000-8000-000000000000/pages")
+    assert other.status_code == 403
+
+
+async def test_lists_name_the_address_a_page_has_now(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "hi", url=OLD)
+    await app.services.pages.move(new_site.site, OLD, NEW)
+    (item,) = (await ada.call("GET", "/v1/users/me/comments")).json()["comments"]
+    assert item["page_url"] == NEW

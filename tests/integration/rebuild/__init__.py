@@ -1,0 +1,1 @@
+"""Rebuilding indexes and re-ranking."""

@@ -1,0 +1,292 @@
+"""Who may do what to whom: one table. S3-40, S3-41.
+
+A row is an action and a caller; the columns are the person it is done to. `-` is a combination that does not exist. A
+new action is an entry in ACTIONS and its rows below.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.people import Person, create
+from threadkit.app import Application
+from threadkit.ids import UserId
+from threadkit.sites.model import NewSite
+from threadkit.sites.roles import STAFF, Role
+
+TARGETS = ("user", "moderator", "admin", "owner", "self")
+CALLERS = ("nobody", "user", "moderator", "admin", "owner", "key")
+
+TABLE = """
+action              caller     user moderator admin owner self
+grant moderator     nobody      401       401   401   401    -
+grant moderator     user        403       403   403   403  403
+grant moderator     moderator   403       403   403   403  403
+grant moderator     admin       200       200   400   400  400
+grant moderator     owner       200       200   400   400  400
+grant moderator     key         200       200   400   400    -
+revoke moderator    nobody      401       401   401   401    -
+revoke moderator    user        403       403   403   403  403
+revoke moderator    moderator   403       403   403   403  403
+revoke moderator    admin       200       200   403   403  403
+revoke moderator    owner       200       200   200   200  200
+revoke moderator    key         200       200   200   200    -
+grant admin         nobody      403       403   403   403    -
+grant admin         user        403       403   403   403  403
+grant admin         moderator   403       403   403   403  403
+grant admin         admin       403       403   403   403  403
+grant admin         owner       200       200   200   400  400
+grant admin         key         200       200   200   400    -
+revoke admin        nobody      403       403   403   403    -
+revoke admin        user        403       403   403   403  403
+revoke admin        moderator   403       403   403   403  403
+revoke admin        admin       403       403   403   403  403
+revoke admin        owner       200       200   200   200  200
+revoke admin        key         200       200   200   200    -
+grant owner         nobody      403       403   403   403    -
+grant owner         user        403       403   403   403  403
+grant owner         moderator   403       403   403   403  403
+grant owner         admin       403       403   403   403  403
+grant owner         owner       200       200   200   200  200
+grant owner         key         200       200   200   200    -
+revoke owner        nobody      403       403   403   403    -
+revoke owner        user        403       403   403   403  403
+revoke owner        moderator   403       403   403   403  403
+revoke owner        admin       403       403   403   403  403
+revoke owner        owner       200       200   200   200  200
+revoke owner        key         200       200   200   200    -
+delete a comment    nobody      401       401   401   401    -
+delete a comment    user        403       403   403   403  204
+delete a comment    moderator   204       204   204   204  204
+delete a comment    admin       204       204   204   204  204
+delete a comment    owner       204       204   204   204  204
+delete a comment    key         401       401   401   401    -
+edit a comment      nobody      401       401   401   401    -
+edit a comment      user        403       403   403   403  200
+edit a comment      moderator   403       403   403   403  200
+edit a comment      admin       403       403   403   403  200
+edit a comment      owner       403       403   403   403  200
+edit a comment      key         401       401   401   401    -
+pin a comment       nobody      401       401   401   401    -
+pin a comment       user        403       403   403   403  403
+pin a comment       moderator   200       200   200   200  200
+pin a comment       admin       200       200   200   200  200
+pin a comment       owner       200       200   200   200  200
+pin a comment       key         401       401   401   401    -
+list moderators     nobody      401         -     -     -    -
+list moderators     user        403         -     -     -    -
+list moderators     moderator   403         -     -     -    -
+list moderators     admin       200         -     -     -    -
+list moderators     owner       200         -     -     -    -
+list moderators     key         200         -     -     -    -
+list admins         nobody      403         -     -     -    -
+list admins         user        403         -     -     -    -
+list admins         moderator   403         -     -     -    -
+list admins         admin       403         -     -     -    -
+list admins         owner       200         -     -     -    -
+list admins         key         200         -     -     -    -
+list owners         nobody      403         -     -     -    -
+list owners         user        403         -     -     -    -
+list owners         moderator   403         -     -     -    -
+list owners         admin       403         -     -     -    -
+list owners         owner       200         -     -     -    -
+list owners         key         200         -     -     -    -
+list comments       nobody      401         -     -     -    -
+list comments       user        403         -     -     -    -
+list comments       moderator   200         -     -     -    -
+list comments       admin       200         -     -     -    -
+list comments       owner       200         -     -     -    -
+list comments       key         401         -     -     -    -
+owner's comments    nobody      403         -     -     -    -
+owner's comments    user        403         -     -     -    -
+owner's comments    moderator   403         -     -     -    -
+owner's comments    admin       403         -     -     -    -
+owner's comments    owner       200         -     -     -    -
+owner's comments    key         200         -     -     -    -
+list pages          nobody      401         -     -     -    -
+list pages          user        403         -     -     -    -
+list pages          moderator   200         -     -     -    -
+list pages          admin       200         -     -     -    -
+list pages          owner       200         -     -     -    -
+list pages          key         401         -     -     -    -
+close the site      nobody      401         -     -     -    -
+close the site      user        403         -     -     -    -
+close the site      moderator   403         -     -     -    -
+close the site      admin       200         -     -     -    -
+close the site      owner       200         -     -     -    -
+close the site      key         200         -     -     -    -
+lock a page         nobody      401         -     -     -    -
+lock a page         user        403         -     -     -    -
+lock a page         moderator   403         -     -     -    -
+lock a page         admin       200         -     -     -    -
+lock a page         owner       200         -     -     -    -
+lock a page         key         401         -     -     -    -
+read settings       nobody      403         -     -     -    -
+read settings       user        403         -     -     -    -
+read settings       moderator   403         -     -     -    -
+read settings       admin       403         -     -     -    -
+read settings       owner       200         -     -     -    -
+read settings       key         200         -     -     -    -
+change settings     nobody      403         -     -     -    -
+change settings     user        403         -     -     -    -
+change settings     moderator   403         -     -     -    -
+change settings     admin       403         -     -     -    -
+change settings     owner       200         -     -     -    -
+change settings     key         200         -     -     -    -
+rotate a key        nobody      403         -     -     -    -
+rotate a key        user        403         -     -     -    -
+rotate a key        moderator   403         -     -     -    -
+rotate a key        admin       403         -     -     -    -
+rotate a key        owner       200         -     -     -    -
+rotate a key        key         200         -     -     -    -
+delete, unconfirmed nobody      403         -     -     -    -
+delete, unconfirmed user        403         -     -     -    -
+delete, unconfirmed moderator   403         -     -     -    -
+delete, unconfirmed admin       403         -     -     -    -
+delete, unconfirmed owner       400         -     -     -    -
+delete, unconfirmed key         400         -     -     -    -
+"""
+
+Call = tuple[str, str, Any]
+
+
+@dataclass
+class World:
+    """A site with everybody on it twice: once to act, once to be acted on."""
+
+    app: Application
+    http: httpx.AsyncClient
+    site: NewSite
+    people: dict[str, Person] = field(default_factory=dict)
+    roles: dict[str, Role] = field(default_factory=dict)
+
+    async def call(self, caller: str, call: Call) -> httpx.Response:
+        method, path, body = call
+        if caller in ("nobody", "key"):
+            key = self.site.secret_key if caller == "key" else self.site.site.api_key_public
+            return await self.http.request(method, path, json=body, headers={"projectid": key})
+        return await self.people[f"acting {caller}"].call(method, path, body)
+
+    async def restore(self) -> None:
+        """Everybody as they were."""
+        wanted = {UserId(self.people[name].id): role for name, role in self.roles.items()}
+        held = dict(await self.staff())
+        for user_id, role in wanted.items():
+            if role in STAFF and held.get(user_id) != role:
+                await self.app.services.roles.grant(self.site.site.id, user_id, role)
+            elif role not in STAFF and user_id in held:
+                await self.app.services.roles.revoke(self.site.site.id, user_id)
+
+    async def staff(self) -> list[tuple[UserId, Role]]:
+        return await self.app.services.roles.staff(self.site.site.id)
+
+    async def comment_of(self, target: Person) -> tuple[str, str]:
+        """A new comment's id, and its page's."""
+        draft = {"page_url": "https://blog.example.org/a", "content": f"by {target.name}"}
+        posted = (await target.call("POST", "/v1/comments", draft)).json()["comment"]["i"]
+        page = await self.http.get(
+            "/v1/comments", params={"page_url": draft["page_url"]}, headers={"projectid": target.key}
+        )
+        return posted, page.json()["page_id"]
+
+
+@pytest.fixture
+async def world(app: Application, http: httpx.AsyncClient, new_site: NewSite) -> World:
+    world = World(app, http, new_site)
+    for role in (Role.USER, Role.MODERATOR, Role.ADMIN, Role.OWNER):
+        for name in (role.label, f"acting {role.label}"):
+            world.people[name] = await create(http, new_site, name.replace(" ", "-"))
+            world.roles[name] = role
+    await world.restore()
+    return world
+
+
+Action = Callable[[World, Person], Awaitable[Call]]
+ACTIONS: dict[str, Action] = {}
+
+
+def action(name: str) -> Callable[[Action], Action]:
+    def register(build: Action) -> Action:
+        ACTIONS[name] = build
+        return build
+
+    return register
+
+
+def managing(name: str, method: str, rest: str, body: Any = None) -> None:
+    """An action on the site itself, or on a person in its address or body: `{user}`."""
+
+    async def build(world: World, target: Person) -> Call:
+        path = f"/v1/admin/sites/{world.site.site.id}{rest}".replace("{user}", target.id)
+        return method, path, {"user_id": target.id} if body == "{user}" else body
+
+    ACTIONS[name] = build
+
+
+for _role in ("moderator", "admin", "owner"):
+    managing(f"grant {_role}", "POST", f"/{_role}s", "{user}")
+    managing(f"revoke {_role}", "DELETE", f"/{_role}s/{{user}}")
+    managing(f"list {_role}s", "GET", f"/{_role}s")
+managing("list comments", "GET", "/comments")
+managing("owner's comments", "GET", "/owner/comments")
+managing("list pages", "GET", "/pages")
+managing("close the site", "PUT", "/posting", {"disabled": False})
+managing("read settings", "GET", "")
+managing("change settings", "PATCH", "", {"settings": {"voting": "up"}})
+managing("rotate a key", "POST", "/keys/sso/rotate")
+managing("delete, unconfirmed", "DELETE", "", {"confirm": "another.example"})
+
+
+@action("delete a comment")
+async def delete_comment(world: World, target: Person) -> Call:
+    return "DELETE", f"/v1/comments/{(await world.comment_of(target))[0]}", None
+
+
+@action("edit a comment")
+async def edit_comment(world: World, target: Person) -> Call:
+    return "PUT", f"/v1/comments/{(await world.comment_of(target))[0]}", {"content": "changed"}
+
+
+@action("pin a comment")
+async def pin_comment(world: World, target: Person) -> Call:
+    return "POST", f"/v1/comments/{(await world.comment_of(target))[0]}/pin", {}
+
+
+@action("lock a page")
+async def lock_page(world: World, target: Person) -> Call:
+    return "PUT", f"/v1/admin/pages/{(await world.comment_of(target))[1]}/posting", {"disabled": False}
+
+
+def rows() -> dict[str, list[tuple[str, str, int]]]:
+    """By action: caller, target, expected status."""
+    found: dict[str, list[tuple[str, str, int]]] = {}
+    for line in TABLE.strip().splitlines()[1:]:
+        name, caller, *statuses = line[:20].strip(), *line[20:].split()
+        cells = zip(TARGETS, statuses, strict=True)
+        found.setdefault(name, []).extend((caller, target, int(status)) for target, status in cells if status != "-")
+    return found
+
+
+def test_every_action_has_its_rows() -> None:
+    assert rows().keys() == ACTIONS.keys()
+    for name, cells in rows().items():
+        assert {caller for caller, _, _ in cells} == set(CALLERS), name
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+async def test_everybody_may_do_what_the_table_says_and_a_refusal_changes_nothing(world: World, name: str) -> None:
+    wrong = []
+    for caller, target, expected in rows()[name]:
+        person = world.people[f"acting {caller}" if target == "self" else target]
+        call = await ACTIONS[name](world, person)
+        before = await world.staff()
+        answer = await world.call(caller, call)
+        if answer.status_code != expected:
+            wrong.append(f"{name}: {caller} → {target}: {answer.status_code} instead of {expected} {answer.text[:200]}")
+        if expected >= 400 and await world.staff() != before:
+            wrong.append(f"{name}: {caller} → {target} was refused and changed a role")
+        await world.restore()
+    assert wrong == []

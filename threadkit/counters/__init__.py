@@ -1,0 +1,1 @@
+"""Counters: page views, a site's usage by month, and how many different people came."""

@@ -1,0 +1,51 @@
+-- Add what a worker gathered about one site on one day, once, however often it is sent.
+--
+-- KEYS[1] tally_mark   string: the newest batch of this worker that was added
+-- KEYS[2] usage        hash of the month
+-- KEYS[3] visitors     set or HyperLogLog of the month
+-- KEYS[4] viewed_pages set
+-- KEYS[5] page_views, KEYS[6] page_views_on of the first page, and so on for each page
+-- ARGV[1] number of this batch; a worker's next one is greater
+-- ARGV[2] seconds for which the mark is kept
+-- ARGV[3] seconds for which everything is kept that belongs to a day or a month
+-- ARGV[4] 'PFADD' or 'SADD': how a month's visitors begin to be counted
+-- ARGV[5] number of pages
+-- ARGV[6] comments
+-- ARGV[7] pageviews
+-- ARGV[8] api_requests
+-- ARGV[9] websocket_connections
+-- then one number of views for each page, then the pages, then the visitors
+--
+-- Returns 1 when it was added, 0 when it had been before.
+
+if tonumber(redis.call('GET', KEYS[1]) or '0') >= tonumber(ARGV[1]) then return 0 end
+-- The mark comes first: if a step below cannot be done, nothing above it is done twice.
+redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
+
+local fields = { 'comments', 'pageviews', 'api_requests', 'websocket_connections' }
+for place, field in ipairs(fields) do
+  local count = ARGV[5 + place]
+  if count ~= '0' then redis.call('HINCRBY', KEYS[2], field, count) end
+end
+redis.call('EXPIRE', KEYS[2], ARGV[3], 'NX')
+
+local pages = tonumber(ARGV[5])
+for page = 1, pages do
+  local total, day, count = KEYS[3 + 2 * page], KEYS[4 + 2 * page], ARGV[9 + page]
+  local is_first = redis.call('INCRBY', total, count) == tonumber(count)
+  if is_first then redis.call('SADD', KEYS[4], ARGV[9 + pages + page]) end
+  redis.call('INCRBY', day, count)
+  redis.call('EXPIRE', day, ARGV[3], 'NX')
+end
+
+local first = 10 + 2 * pages
+if #ARGV >= first then
+  -- A month goes on as it began, whatever the setting says now.
+  local kind, add = redis.call('TYPE', KEYS[3]).ok, ARGV[4]
+  if kind == 'set' then add = 'SADD' elseif kind == 'string' then add = 'PFADD' end
+  for start = first, #ARGV, 1000 do
+    redis.call(add, KEYS[3], unpack(ARGV, start, math.min(start + 999, #ARGV)))
+  end
+  redis.call('EXPIRE', KEYS[3], ARGV[3], 'NX')
+end
+return 1

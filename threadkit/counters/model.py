@@ -1,0 +1,89 @@
+"""What is counted. No I/O here."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from msgspec import Struct
+
+from threadkit.ids import PageId, SiteId
+
+DAY_MS = 86_400_000
+KEPT_S = 90 * 86_400
+MOST_DAYS = 90
+MOST_MONTHS = 4  # 90 days touch no more
+
+# The address of the connection, what proxies say about it, and the user agent; see visitors.py.
+Visitor = tuple[str | None, bytes, bytes, bytes]
+
+
+class Gathered:
+    """What happened on one site on one day and is not in the store yet. Plain fields: the fast lane adds to them."""
+
+    __slots__ = ("comments", "connections", "day", "pageviews", "requests", "site_id", "views", "visitors")
+
+    def __init__(self, site_id: SiteId, day: str) -> None:
+        self.site_id = site_id
+        self.day = day
+        self.views: dict[PageId, int] = {}
+        self.visitors: set[Visitor] = set()
+        self.comments = 0
+        self.pageviews = 0
+        self.requests = 0
+        self.connections = 0
+
+    def usage(self) -> tuple[int, int, int, int]:
+        return self.comments, self.pageviews, self.requests, self.connections
+
+    def is_empty(self) -> bool:
+        return not (self.views or self.visitors or any(self.usage()))
+
+
+class Batch(Struct, frozen=True):
+    """What goes to the store in one step. It never changes, so that sending it again is sending the same."""
+
+    site_id: SiteId
+    number: int
+    day: str
+    usage: tuple[int, int, int, int]
+    views: dict[PageId, int]
+    visitors: list[str]
+
+    @property
+    def month(self) -> str:
+        return month_of(self.day)
+
+
+class MonthOfUse(Struct):
+    """A site in one month, in UTC. `visitors` is an estimate, good to a per cent or two, unless counted exactly."""
+
+    month: str
+    comments: int
+    pageviews: int
+    api_requests: int
+    websocket_connections: int
+    visitors: int
+
+
+class DayOfViews(Struct):
+    date: str
+    views: int
+
+
+def day_of(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).date().isoformat()
+
+
+def month_of(day: str) -> str:
+    return day[:7]
+
+
+def last_days(ms: int, count: int) -> list[str]:
+    """Today and the days before it, newest first."""
+    today = date.fromisoformat(day_of(ms))
+    return [(today - timedelta(days=back)).isoformat() for back in range(count)]
+
+
+def last_months(ms: int, count: int) -> list[str]:
+    """This month and those before it, newest first."""
+    today = date.fromisoformat(day_of(ms))
+    number = today.year * 12 + today.month - 1
+    return [f"{month // 12:04d}-{month % 12 + 1:02d}" for month in range(number, number - count, -1)]

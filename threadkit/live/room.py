@@ -1,0 +1,206 @@
+"""One page in one worker: who looks at it, and what they are told, in order."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import structlog
+from redis.exceptions import RedisError
+
+from threadkit.comments.model import Comment, TreeComment
+from threadkit.comments.tree import is_visible
+from threadkit.ids import CommentId, PageId, SiteId, UserId
+from threadkit.live.client import Client
+from threadkit.live.lookups import Lookups
+from threadkit.live.message import Message, resync
+from threadkit.users.model import ANONYMOUS_USER
+
+log = structlog.get_logger()
+
+# The author learns their comment's id from the HTTP answer; an echo before that would look like somebody else's.
+ECHO_AFTER_S = 0.1
+VOTES_EVERY_S = 0.25
+MOST_WAITING = 1000
+
+Event = dict[str, Any]
+_ABOUT_A_COMMENT = ("new_comment", "edit_comment")
+_ABOUT_A_USER = ("user_joined", "typing")
+
+
+class Room:
+    """Clients of one site on one page. Each has the page under the id they asked for."""
+
+    def __init__(
+        self,
+        site_id: SiteId,
+        page_id: PageId,
+        lookups: Lookups,
+        on_delivered: Callable[[int], None],
+        on_told: Callable[[float], None],
+    ) -> None:
+        self.site_id = site_id
+        self.page_id = page_id
+        self.store_id = page_id  # what the page is called in keys
+        self.clients: set[Client] = set()
+        self.users: dict[UserId, int] = {}
+        self.version: int | None = None
+        self.is_ready = asyncio.Event()
+        self.told = 0  # how many connections the store knows of through this worker
+        self.others = 0  # and through others
+        self.beat_at = 0.0
+        self.is_changed = False
+        self._lookups = lookups
+        self._on_delivered = on_delivered
+        self._on_told = on_told
+        self._waiting: deque[Event] = deque()
+        self._working: asyncio.Task[None] | None = None
+        self._votes: dict[CommentId, Message | None] = {}
+
+    @property
+    def viewers(self) -> int:
+        return self.others + len(self.clients)
+
+    def hear(self, text: str) -> None:
+        """An event from the page's channel."""
+        event: Event = msgspec.json.decode(text, type=Event)
+        if not isinstance(event.get("type"), str) or event.get("site_id", self.site_id) != self.site_id:
+            return
+        if len(self._waiting) >= MOST_WAITING:
+            self._waiting.clear()
+            event = {"type": "resync"}
+        event["heard_at"] = asyncio.get_running_loop().time()
+        self._waiting.append(event)
+        if self._working is None:
+            self._work()
+
+    def resync(self) -> None:
+        self._waiting.clear()
+        self._tell(resync(self.page_id))
+
+    def close(self) -> None:
+        self._waiting.clear()
+
+    def _work(self) -> None:
+        """Most events need nothing from the store and are told at once; the others wait for it together."""
+        while self._waiting:
+            if self._needs_store(self._waiting[0]):
+                self._working = asyncio.create_task(self._look_up(), name="room")
+                return
+            self._pass_on(self._waiting.popleft(), None)
+
+    def _needs_store(self, event: Event) -> bool:
+        return event["type"] in (*_ABOUT_A_COMMENT, *_ABOUT_A_USER)
+
+    async def _look_up(self) -> None:
+        try:
+            batch = list(self._waiting)
+            comment_ids = [
+                CommentId(str(event.get("comment_id"))) for event in batch if event["type"] in _ABOUT_A_COMMENT
+            ]
+            user_ids = [UserId(str(event.get("user_id"))) for event in batch if event["type"] in _ABOUT_A_USER]
+            comments = await self._lookups.comments(self.site_id, comment_ids)
+            people = await self._lookups.people(user_ids)
+            for event in batch:
+                if self._waiting and self._waiting[0] is event:  # not cleared meanwhile
+                    self._waiting.popleft()
+                    self._pass_on(
+                        event, comments.get(str(event.get("comment_id"))) or people.get(str(event.get("user_id")))
+                    )
+        except (RedisError, OSError):  # the store is away: nobody knows what was missed
+            self.resync()
+        finally:
+            self._working = None
+            self._work()
+
+    def _pass_on(self, event: Event, found: Any) -> None:
+        try:
+            self._interpret(event, found)
+            self._on_told(asyncio.get_running_loop().time() - event["heard_at"])
+        except (LookupError, TypeError, ValueError) as error:
+            # Not written by us: others can reach the channel too.
+            log.warning("event_not_understood", page_id=self.page_id, why=repr(error))
+
+    def _interpret(self, event: Event, found: Any) -> None:
+        version = event.get("version")
+        if version is not None:
+            if self.version is not None and version > self.version + 1:
+                self._tell(resync(self.page_id))
+            self.version = version
+        match event["type"]:
+            case "new_comment":
+                self._new_comment(event, found)
+            case "edit_comment" if found is not None and is_visible(found, None, frozenset()):
+                params = {"comment_id": found.id, "content": found.content, "content_html": found.content_html}
+                self._tell(self._message("edit_comment", params), about=found.author_id)
+            case "delete_comment" | "author_gone":
+                self._tell(self._message(event["type"], {"comment_id": event["comment_id"]}))
+            case "vote_update":
+                self._vote(event)
+            case "pin_update":
+                params = {name: event[name] for name in ("comment_id", "pinned", "pinned_at")}
+                self._tell(self._message("pin_update", params))
+            case "lock_update":
+                self._tell(self._message("lock_update", {"locked": event["locked"]}))
+            case "user_joined" | "typing" if found is not None:
+                params = {"user": found}
+                if event["type"] == "typing":
+                    params["reply_to"] = event["reply_to"]
+                self._tell(self._message(event["type"], params), but=found.id, about=found.id)
+            case "user_left" | "stop_typing":
+                self._tell(self._message(event["type"], {"user_id": event["user_id"]}), but=event["user_id"])
+            case "viewers":
+                self.others = max(0, event["viewers"] - self.told)
+                self._tell(self._message("viewers", {"viewers": event["viewers"]}))
+            case "resync":
+                self._tell(resync(self.page_id))
+
+    def _new_comment(self, event: Event, comment: Comment | None) -> None:
+        if comment is None:
+            return
+        message = self._message("new_comment", {"comment": TreeComment.of(comment)})
+        only = event.get("only")
+        if only is None and not is_visible(comment, None, frozenset()):
+            return
+        author = comment.author_id
+        for client in self.clients:
+            if only is not None and client.user_id != only:
+                continue
+            if author in client.blocked:
+                continue
+            may_be_author = client.user_id == (None if author == ANONYMOUS_USER else author)
+            client.tell(message, after_s=ECHO_AFTER_S if may_be_author else 0)
+        self._on_delivered(len(self.clients))
+
+    def _vote(self, event: Event) -> None:
+        """The first at once, those right behind it together: at most four a second for one comment."""
+        comment_id = CommentId(event["comment_id"])
+        params = {name: event[name] for name in ("comment_id", "upvotes", "downvotes")}
+        message = self._message("vote_update", params)
+        if comment_id in self._votes:
+            self._votes[comment_id] = message
+            return
+        self._tell(message)
+        self._votes[comment_id] = None
+        asyncio.get_running_loop().call_later(VOTES_EVERY_S, self._settle_votes, comment_id)
+
+    def _settle_votes(self, comment_id: CommentId) -> None:
+        message = self._votes.pop(comment_id, None)
+        if message is not None:
+            self._tell(message)
+            self._votes[comment_id] = None
+            asyncio.get_running_loop().call_later(VOTES_EVERY_S, self._settle_votes, comment_id)
+
+    def _message(self, method: str, params: dict[str, Any]) -> Message:
+        return Message(method, {"page_id": self.page_id} | params)
+
+    def _tell(self, message: Message, *, but: UserId | None = None, about: UserId | None = None) -> None:
+        """Tell everybody; `but` somebody whom it is about, and not those who blocked the one it is `about`."""
+        for client in self.clients:
+            if but is not None and client.user_id == but:
+                continue
+            if about is not None and about in client.blocked:
+                continue
+            client.tell(message)
+        self._on_delivered(len(self.clients))

@@ -1,0 +1,1 @@
+"""Keeping pages clean: screening, the queue, reports, people, and the log of what was done."""

@@ -1,0 +1,70 @@
+"""The gate every text passes on its way to a page: proof of being human, the screens, and what others say of it."""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from threadkit.comments.model import Comment, Visit
+from threadkit.ids import CommentId
+from threadkit.moderation.decisions import DecisionService
+from threadkit.moderation.model import Attempt
+from threadkit.moderation.outside.model import Visitor
+from threadkit.moderation.outside.turnstile import Turnstile
+from threadkit.moderation.screener import Screener
+from threadkit.sites.model import Site
+from threadkit.users.viewer import Viewer
+
+_LINK = re.compile(r'<a [^>]*?href="([^"]{1,2000})"')
+
+
+class ModerationGate:
+    """What `CommentService` asks before it writes. It knows nothing of screens, and they know nothing of it."""
+
+    def __init__(self, *, screener: Screener, turnstile: Turnstile, decisions: DecisionService) -> None:
+        self._screener = screener
+        self._turnstile = turnstile
+        self._decisions = decisions
+
+    async def let_in(self, site: Site, author: Viewer | None, visit: Visit) -> None:
+        """Raises for whoever should show that they are human and does not."""
+        await self._turnstile.require_human(site, author, visit.turnstile_token, visit.client, address=visit.address)
+
+    async def judge(self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit) -> Sequence[str] | None:
+        """Why a comment must wait; None when it need not. Raises for one that is refused."""
+        verdict = await self._screener.screen(
+            _attempt(site, comment, author, visit), Visitor(address=visit.address, user_agent=visit.user_agent)
+        )
+        if verdict.kind == "refuse":
+            raise verdict.error()
+        return [reason.sentence for reason in verdict.reasons] if verdict.kind == "hold" else None
+
+    async def hold(self, site: Site, comment: Comment, reasons: Sequence[str]) -> None:
+        """Take a comment that is shown off the page until somebody has looked."""
+        await self._decisions.decide(site, comment.id, "hide", by=None, reason="; ".join(reasons))
+
+    async def remember(
+        self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit, as_id: CommentId
+    ) -> None:
+        """So that the same text is known when it comes again."""
+        await self._screener.after_post(_attempt(site, comment, author, visit), as_id)
+
+
+def _attempt(site: Site, comment: Comment, author: Viewer | None, visit: Visit) -> Attempt:
+    links = _LINK.findall(comment.content_html)
+    return Attempt(
+        site=site,
+        author=author,
+        author_name=comment.author_name,
+        text=comment.content,
+        links=len(links),
+        link_hosts=[urlsplit(link).hostname or "" for link in links],
+        page_id=comment.page_id,
+        page_url=comment.page_url,
+        parent_id=comment.parent_id,
+        is_edit=comment.edited,
+        comment_id=comment.id if comment.edited else None,
+        client=visit.client,
+        honeypot=visit.honeypot,
+        form_age_ms=visit.form_age_ms,
+        turnstile_token=visit.turnstile_token,
+    )

@@ -1,0 +1,175 @@
+-- Give a comment another status, with everything that follows: its places in the indexes, those of what hangs on it, the
+-- queue, its reports, the log, and who is told.
+--
+-- KEYS[1] comment               hash
+-- KEYS[2] page                  hash
+-- KEYS[3] page_new              zset
+-- KEYS[4] page_top              zset
+-- KEYS[5] page_hot              zset
+-- KEYS[6] level_new             zset: the page's roots, or the parent's replies
+-- KEYS[7] level_top             zset
+-- KEYS[8] level_hot             zset
+-- KEYS[9] level_controversial   zset
+-- KEYS[10] parent               hash; the comment itself for a root
+-- KEYS[11] modqueue             zset
+-- KEYS[12] unlisted             zset of the author on this page
+-- KEYS[13] pinned               zset
+-- KEYS[14] outbox               stream
+-- KEYS[15] modlog               stream
+-- KEYS[16] page_changes         zset
+-- KEYS[17] page_channel         channel
+-- KEYS[18] pages                zset of the site
+-- KEYS[19] reports              zset of the site
+-- KEYS[20] comment_reports      hash: reporter → report
+-- KEYS[21] then the comments that hang on it, at any depth   hash; and, for each comment above it from the parent to the
+--          root, five keys: the comment, and the four indexes of the level it stands in (new, top, hot, controversial)
+-- ARGV[1] comment id
+-- ARGV[2] page id
+-- ARGV[3] parent id, or ''
+-- ARGV[4] new status: 'approved', 'rejected' or 'pending'
+-- ARGV[5] statuses it may have now, separated by spaces
+-- ARGV[6] now, ms
+-- ARGV[7] created, ms
+-- ARGV[8] JSON {up, down, hot} that the hot score was computed from
+-- ARGV[9] JSON list of fields to set and to remove: {{name, value, …}, {name, …}}
+-- ARGV[10] log entry, as JSON; the status before is added
+-- ARGV[11] events for the outbox, as a JSON list of texts
+-- ARGV[12] event that a comment was posted, for the outbox: said once, when it is first shown
+-- ARGV[13] 'close' to close its reports
+-- ARGV[14] JSON list for what hangs on it: {id, created ms, up, down, hot}
+-- ARGV[15] JSON list of the ids of the comments above it; needed when it is hidden and its parent is only a place
+--
+-- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, PARENT_GONE, or UNFIT with the status.
+
+local record =
+  redis.call('HMGET', KEYS[1], 'status', 'page_id', 'upvotes', 'downvotes', 'is_shadowed', 'buried', 'is_unposted')
+local status, is_shadowed, buried = record[1], record[5] == 'true', record[6]
+if not status or status == 'deleted' then return { 'MISSING' } end
+if not string.find(' ' .. ARGV[5] .. ' ', ' ' .. status .. ' ', 1, true) then return { 'UNFIT', status } end
+local counts = cjson.decode(ARGV[8])
+if record[2] ~= ARGV[2] or record[3] ~= counts[1] or record[4] ~= counts[2] then return { 'CHANGED' } end
+local under = cjson.decode(ARGV[14])
+for i, one in ipairs(under) do
+  local now = redis.call('HMGET', KEYS[20 + i], 'upvotes', 'downvotes', 'page_id')
+  if now[1] ~= one[3] or now[2] ~= one[4] or now[3] ~= ARGV[2] then return { 'CHANGED' } end
+end
+
+local above = cjson.decode(ARGV[15])
+
+local was_shown = redis.call('ZSCORE', KEYS[6], ARGV[1]) ~= false
+local is_shown = ARGV[4] == 'approved' and not is_shadowed
+if was_shown and not is_shown and ARGV[3] ~= '' and #above == 0 then
+  if redis.call('HGET', KEYS[10], 'status') == 'deleted' then return { 'CHANGED' } end
+end
+if is_shown and not was_shown and ARGV[3] ~= '' then
+  local parent = redis.call('HMGET', KEYS[10], 'status', 'buried', 'reply_count')
+  local is_there = parent[1] == 'approved' or (parent[1] == 'deleted' and tonumber(parent[3]) > 0)
+  if not is_there then return { 'PARENT_GONE' } end
+  buried = parent[2]
+end
+
+redis.call('HSET', KEYS[1], 'status', ARGV[4])
+local fields = cjson.decode(ARGV[9])
+if #fields[1] > 0 then redis.call('HSET', KEYS[1], unpack(fields[1])) end
+if #fields[2] > 0 then redis.call('HDEL', KEYS[1], unpack(fields[2])) end
+if ARGV[4] == 'pending' and not is_shadowed then
+  redis.call('ZADD', KEYS[11], ARGV[7], ARGV[1])
+else
+  redis.call('ZREM', KEYS[11], ARGV[1])
+end
+if ARGV[4] == 'pending' or (ARGV[4] == 'approved' and is_shadowed) then
+  redis.call('ZADD', KEYS[12], ARGV[7], ARGV[1])
+else
+  redis.call('ZREM', KEYS[12], ARGV[1])
+end
+
+local function list(id, created, up, down, hot)
+  redis.call('ZADD', KEYS[3], created, id)
+  redis.call('ZADD', KEYS[4], up - down, id)
+  redis.call('ZADD', KEYS[5], hot, id)
+end
+
+local function unlist(id)
+  redis.call('ZREM', KEYS[4], id)
+  redis.call('ZREM', KEYS[5], id)
+  redis.call('ZREM', KEYS[13], id)
+  return redis.call('ZREM', KEYS[3], id)
+end
+
+if is_shown ~= was_shown then
+  local up, down = tonumber(counts[1]), tonumber(counts[2])
+  local change = 0
+  if is_shown then
+    redis.call('ZADD', KEYS[6], ARGV[7], ARGV[1])
+    redis.call('ZADD', KEYS[7], up - down, ARGV[1])
+    redis.call('ZADD', KEYS[8], counts[3], ARGV[1])
+    redis.call('ZADD', KEYS[9], math.min(up, down), ARGV[1])
+    if ARGV[3] ~= '' then redis.call('HINCRBY', KEYS[10], 'reply_count', 1) end
+    if buried then
+      -- It comes back to a place that is hidden itself: from now on it all hangs on what hides that place.
+      redis.call('HSET', KEYS[1], 'buried', buried)
+      for i = 1, #under do
+        if redis.call('HGET', KEYS[20 + i], 'buried') == ARGV[1] then
+          redis.call('HSET', KEYS[20 + i], 'buried', buried)
+        end
+      end
+    else
+      list(ARGV[1], ARGV[7], up, down, counts[3])
+      change = 1
+      -- What was hidden with it comes back with it, but not what was hidden for a reason of its own.
+      for i, one in ipairs(under) do
+        if redis.call('HGET', KEYS[20 + i], 'buried') == ARGV[1] then
+          redis.call('HDEL', KEYS[20 + i], 'buried')
+          list(one[1], one[2], tonumber(one[3]), tonumber(one[4]), one[5])
+          change = change + 1
+        end
+      end
+    end
+  else
+    for level = 6, 9 do redis.call('ZREM', KEYS[level], ARGV[1]) end
+    if ARGV[3] ~= '' then redis.call('HINCRBY', KEYS[10], 'reply_count', -1) end
+    redis.call('HDEL', KEYS[1], 'buried')
+    change = -unlist(ARGV[1])
+    -- A place that holds nothing any more goes, and so does the place it stood in.
+    for i, id in ipairs(above) do
+      local first = 21 + #under + (i - 1) * 5
+      local place = redis.call('HMGET', KEYS[first], 'status', 'reply_count')
+      if place[1] ~= 'deleted' or tonumber(place[2]) > 0 or redis.call('ZREM', KEYS[first + 1], id) == 0 then break end
+      for level = 2, 4 do redis.call('ZREM', KEYS[first + level], id) end
+      change = change - unlist(id)
+      if above[i + 1] then redis.call('HINCRBY', KEYS[first + 5], 'reply_count', -1) end
+    end
+    for i, one in ipairs(under) do
+      if redis.call('HSETNX', KEYS[20 + i], 'buried', ARGV[1]) == 1 then change = change - unlist(one[1]) end
+    end
+  end
+  if change ~= 0 then
+    redis.call('HSETNX', KEYS[2], 'site_id', redis.call('HGET', KEYS[1], 'site_id'))
+    redis.call('HSETNX', KEYS[2], 'url', redis.call('HGET', KEYS[1], 'page_url'))
+    redis.call('HINCRBY', KEYS[2], 'comments', string.format('%d', change))
+    redis.call('HSET', KEYS[2], 'updated_ms', ARGV[6])
+    if change > 0 then redis.call('ZADD', KEYS[18], 'GT', ARGV[7], ARGV[2]) end
+    if #under > 0 then
+      announce_all(KEYS[2], KEYS[16], KEYS[17])
+    elseif change > 0 then
+      announce(KEYS[2], KEYS[16], KEYS[17], ARGV[1], { type = 'new_comment', comment_id = ARGV[1] })
+    else
+      announce(KEYS[2], KEYS[16], KEYS[17], ARGV[1], { type = 'delete_comment', comment_id = ARGV[1] })
+    end
+  end
+  if is_shown and record[7] == 'true' then
+    redis.call('HDEL', KEYS[1], 'is_unposted')
+    redis.call('XADD', KEYS[14], '*', 'event', ARGV[12])
+  end
+end
+
+if ARGV[13] == 'close' then
+  for _, report in ipairs(redis.call('HVALS', KEYS[20])) do redis.call('ZREM', KEYS[19], report) end
+  redis.call('DEL', KEYS[20])
+  redis.call('HDEL', KEYS[1], 'report_weight')
+end
+for _, event in ipairs(cjson.decode(ARGV[11])) do redis.call('XADD', KEYS[14], '*', 'event', event) end
+local entry = cjson.decode(ARGV[10])
+entry.before, entry.after = status, ARGV[4]
+local at = redis.call('XADD', KEYS[15], '*', 'entry', cjson.encode(entry))
+return { 'OK', status, at }

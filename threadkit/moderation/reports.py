@@ -1,0 +1,128 @@
+"""Reports: what visitors find wrong, and what becomes of it."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from threadkit.clock import Clock, from_iso, iso
+from threadkit.comments.model import Comment, CommentNotFound
+from threadkit.comments.queries import CommentQueries
+from threadkit.comments.tree import is_visible
+from threadkit.errors import Invalid
+from threadkit.ids import CommentId, PageId, SiteId, UserId
+from threadkit.moderation.decision_scripts import AddReport, CloseReports, NotInThisState
+from threadkit.moderation.decisions import DecisionService
+from threadkit.sites.model import Site
+from threadkit.sites.roles import Role, RoleService
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+from threadkit.users.viewer import Viewer
+
+ReportReason = Literal["spam", "harassment", "hate_speech", "misinformation", "other"]
+Details = Annotated[str, Meta(max_length=1000)]
+
+HIDE_AT = 3.0
+NEWCOMER_MS = 7 * 86_400_000
+TRUSTED_COMMENTS = 20
+
+
+class CannotReportOneself(Invalid):
+    """Cannot report your own comment"""
+
+    code = "cannot_report_oneself"
+
+
+class Report(Struct, kw_only=True):
+    """One person's report, as it stands in the site's list."""
+
+    comment_id: CommentId
+    page_id: PageId
+    reporter_id: UserId
+    reason: ReportReason
+    details: str | None
+    created_at: str
+
+
+class ReportService:
+    def __init__(
+        self,
+        *,
+        redis: Commands,
+        keys: Keys,
+        clock: Clock,
+        comment_queries: CommentQueries,
+        roles: RoleService,
+        decisions: DecisionService,
+    ) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._clock = clock
+        self._comment_queries = comment_queries
+        self._roles = roles
+        self._decisions = decisions
+        self._add_report = AddReport(redis, keys)
+        self._close_reports = CloseReports(redis, keys)
+
+    async def report(
+        self, site: Site, comment_id: CommentId, *, by: Viewer, reason: ReportReason, details: str | None
+    ) -> None:
+        """Kept once for each person. When enough weight comes together the comment waits for a moderator."""
+        comment = await self._comment_queries.by_id(site.id, comment_id)
+        if comment is None or not is_visible(comment, None, frozenset()):
+            raise CommentNotFound
+        if comment.author_id == by.id:
+            raise CannotReportOneself
+        now_ms = self._clock.now_ms()
+        report = Report(
+            comment_id=comment.id,
+            page_id=comment.page_id,
+            reporter_id=by.id,
+            reason=reason,
+            details=details,
+            created_at=iso(now_ms),
+        )
+        _, weight = await self._add_report(
+            site.id, comment.id, by.id, msgspec.json.encode(report), now_ms=now_ms, weight=_weight(by, now_ms)
+        )
+        if weight >= HIDE_AT and not await self._is_staffs(site, comment):
+            await self._hide(site, comment)
+
+    async def waiting(self, site_id: SiteId, *, offset: int, limit: int) -> list[Report]:
+        """Oldest first."""
+        found = await self._redis.zrange(self._keys.site(site_id).reports(), offset, offset + limit - 1)
+        return [msgspec.json.decode(text, type=Report) for text in found]
+
+    async def of_comment(self, site_id: SiteId, comment_id: CommentId) -> list[Report]:
+        found = await self._redis.hvals(self._keys.site(site_id).comment_reports(comment_id))
+        return [msgspec.json.decode(text, type=Report) for text in found]
+
+    async def dismiss(self, site: Site, comment_id: CommentId, *, by: Viewer) -> int:
+        """The comment stays as it is; says how many people had reported it."""
+        entry = {
+            "site_id": site.id,
+            "action": "dismiss_reports",
+            "comment_id": comment_id,
+            "by": by.id,
+            "at_ms": self._clock.now_ms(),
+        }
+        return len(await self._close_reports(site.id, comment_id, entry=entry))
+
+    async def _hide(self, site: Site, comment: Comment) -> None:
+        try:
+            await self._decisions.decide(site, comment.id, "hide", by=None, reason="reported by several people")
+        except (NotInThisState, CommentNotFound):
+            return  # a moderator was quicker
+
+    async def _is_staffs(self, site: Site, comment: Comment) -> bool:
+        return any(user_id == comment.author_id for user_id, _ in await self._roles.staff(site.id))
+
+
+def _weight(reporter: Viewer, now_ms: int) -> float:
+    """New people count half, those with a record one and a half, moderators enough."""
+    if reporter.role >= Role.MODERATOR:
+        return HIDE_AT
+    user = reporter.user
+    if user.is_guest or now_ms - from_iso(user.created_at) < NEWCOMER_MS:
+        return 0.5
+    return 1.5 if user.total_comments >= TRUSTED_COMMENTS and user.karma >= 0 else 1.0

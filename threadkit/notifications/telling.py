@@ -1,0 +1,224 @@
+"""From what happened on a site to what people are told: the handlers of the outbox.
+
+Each of them can be repeated. A notification's id follows from what it is about, and a vote is known by its entry. What
+may have changed while a handler was at work is looked at once more afterwards, and taken back if need be.
+"""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from threadkit.clock import Clock, iso
+from threadkit.comments.model import Comment
+from threadkit.comments.queries import CommentQueries
+from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.notifications.model import (
+    NOBODY,
+    Kind,
+    ModAction,
+    Notification,
+    about_comment,
+    is_told,
+    notification_id,
+    view_of,
+)
+from threadkit.notifications.queries import NotificationQueries
+from threadkit.notifications.scripts import (
+    AddNotification,
+    AddUpvote,
+    ForgetComment,
+    ForgetSender,
+    RemoveNotifications,
+    TakeUpvote,
+)
+from threadkit.outbox.handlers import Event, Handlers
+from threadkit.outbox.model import NotUnderstood, entry_ms
+from threadkit.pages.queries import PageQueries
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+
+T = TypeVar("T")
+
+
+class _Posted(Struct):
+    """`at_ms` is there when a comment is shown later than it was written."""
+
+    comment_id: CommentId | None = None
+    at_ms: int | None = None
+
+
+class _Edited(Struct):
+    """Whom an edited comment names now, and whom it does not name any more."""
+
+    comment_id: CommentId
+    named: list[UserId] = []
+    unnamed: list[UserId] = []
+
+
+class _Deleted(Struct):
+    """Whoever may have been told of a comment."""
+
+    comment_id: CommentId
+    told: list[UserId] = []
+
+
+class _Voted(Struct):
+    """Karma of an older server says neither who voted nor on what; then nobody is told."""
+
+    user_id: UserId
+    comment_id: CommentId | None = None
+    voter: UserId | None = None
+    vote: str = ""
+
+
+class Telling:
+    def __init__(
+        self,
+        *,
+        redis: Commands,
+        keys: Keys,
+        clock: Clock,
+        queries: NotificationQueries,
+        comment_queries: CommentQueries,
+        page_queries: PageQueries,
+        most: int,
+    ) -> None:
+        self._clock = clock
+        self._queries = queries
+        self._comments = comment_queries
+        self._pages = page_queries
+        self._most = most
+        self._add = AddNotification(redis, keys)
+        self._add_upvote = AddUpvote(redis, keys)
+        self._take_upvote = TakeUpvote(redis, keys)
+        self._remove = RemoveNotifications(redis, keys)
+        self._forget_comment = ForgetComment(redis, keys)
+        self._forget_sender = ForgetSender(redis, keys)
+
+    def register(self, handlers: Handlers) -> None:
+        handlers.on("comment_posted", "notifications", self.comment_posted)
+        handlers.on("comment_edited", "notifications", self.comment_edited)
+        handlers.on("comment_deleted", "notifications", self.comment_deleted)
+        handlers.on("karma", "notifications", self.voted)
+        handlers.on("mod_action", "notifications", self.moderated)
+
+    async def comment_posted(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
+        posted = _understood(event, _Posted)
+        comment = await self._comments.by_id(site_id, posted.comment_id) if posted.comment_id else None
+        if comment is None:
+            return
+        kinds: dict[UserId, Kind] = dict.fromkeys(comment.mentions or [], "mention")
+        if comment.parent_id and (parent := await self._comments.by_id(site_id, comment.parent_id)):
+            kinds[parent.author_id] = "reply"
+        await self._tell(comment, kinds, posted.at_ms or comment.created_ms)
+
+    async def comment_edited(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
+        edited = _understood(event, _Edited)
+        comment = await self._comments.by_id(site_id, edited.comment_id)
+        if comment is None:
+            return
+        named = [name for name in edited.named if name in (comment.mentions or [])]
+        unnamed = [name for name in edited.unnamed if name not in (comment.mentions or [])]
+        parent = await self._comments.by_id(site_id, comment.parent_id) if comment.parent_id else None
+        answered = {parent.author_id} if parent else set()  # whoever was answered knows of it already
+        for name in unnamed:
+            notice = about_comment("mention", comment, name, comment.created_ms)
+            await self._remove(name, site_id, [notice.id])
+        await self._tell(comment, {name: "mention" for name in named if name not in answered}, comment.created_ms)
+
+    async def comment_deleted(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
+        deleted = _understood(event, _Deleted)
+        for user_id in dict.fromkeys(deleted.told):
+            if user_id not in NOBODY:
+                await self._forget_comment(user_id, site_id, deleted.comment_id)
+
+    async def voted(self, site_id: SiteId, entry_id: str, event: Event) -> None:
+        vote = _understood(event, _Voted)
+        if not vote.comment_id or not vote.voter or vote.user_id in NOBODY:
+            return
+        if vote.vote != "up":
+            await self._take_upvote(vote.user_id, vote.comment_id, vote.voter, entry_id)
+            return
+        comment = await self._comments.by_id(site_id, vote.comment_id)
+        if comment is None or not is_told(comment) or comment.author_id != vote.user_id:
+            return
+        found = await self._queries.circumstances(site_id, vote.voter, [vote.user_id])
+        if found.is_silenced or not any(hearer.wants("upvote") for hearer in found.hearers):
+            return
+        now_ms = self._clock.now_ms()
+        notice = Notification(
+            id=notification_id(now_ms, "upvote", site_id, entry_id, vote.user_id),
+            notification_type="upvote",
+            comment_id=comment.id,
+            from_user_id=vote.voter,
+            read=False,
+            created_at=iso(now_ms),
+            site_id=site_id,
+            count=1,
+        )
+        view = view_of(notice, comment=comment, page_url=await self._url(comment), sender=found.sender)
+        await self._add_upvote(vote.user_id, comment.id, vote.voter, entry_id, notice, view, most=self._most)
+        if not await self._queries.is_there(vote.voter):
+            await self._forget_sender(vote.user_id, vote.voter, [comment.id])
+
+    async def moderated(self, site_id: SiteId, entry_id: str, event: Event) -> None:
+        deed = _understood(event, ModAction)
+        # Moderators cannot be blocked away: only the person's own choice counts.
+        found = await self._queries.circumstances(site_id, None, [deed.user_id])
+        if deed.user_id == deed.by or not any(hearer.wants("mod_action") for hearer in found.hearers):
+            return
+        at_ms = deed.at_ms if deed.at_ms is not None else entry_ms(entry_id)
+        notice = Notification(
+            id=notification_id(at_ms, "mod_action", site_id, entry_id, deed.user_id),
+            notification_type="mod_action",
+            comment_id=deed.comment_id,
+            from_user_id=None,
+            read=False,
+            created_at=iso(at_ms),
+            site_id=site_id,
+            action=deed.action,
+            reason=deed.reason,
+            excerpt=deed.excerpt,
+        )
+        comment = await self._comments.by_id(site_id, deed.comment_id) if deed.comment_id else None
+        url = await self._url(comment) if comment else None
+        await self._add(
+            deed.user_id, notice, view_of(notice, comment=comment, page_url=url, sender=None), most=self._most
+        )
+
+    async def _tell(self, comment: Comment, kinds: Mapping[UserId, Kind], at_ms: int) -> None:
+        notices = {name: about_comment(kind, comment, name, at_ms) for name, kind in kinds.items()}
+        if not notices:
+            return
+        if not is_told(comment):
+            await self._take_back(notices, comment.site_id)
+            return
+        found = await self._queries.circumstances(comment.site_id, comment.author_id, list(notices))
+        if found.is_silenced:
+            return
+        url = await self._url(comment)
+        for hearer in found.hearers:
+            if hearer.wants(kinds[hearer.id]):
+                notice = notices[hearer.id]
+                view = view_of(notice, comment=comment, page_url=url, sender=found.sender)
+                await self._add(hearer.id, notice, view, most=self._most)
+        now = await self._comments.by_id(comment.site_id, comment.id)
+        if now is None or not is_told(now) or now.author_id != comment.author_id:
+            await self._take_back(notices, comment.site_id)
+
+    async def _take_back(self, notices: Mapping[UserId, Notification], site_id: SiteId) -> None:
+        for user_id, notice in notices.items():
+            if user_id not in NOBODY:
+                await self._remove(user_id, site_id, [notice.id])
+
+    async def _url(self, comment: Comment) -> str | None:
+        return (await self._pages.urls(comment.site_id, [comment.page_id])).get(comment.page_id)
+
+
+def _understood(event: Event, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(event, kind)
+    except msgspec.ValidationError as error:
+        raise NotUnderstood(f"{event.get('type')}: {error}") from None

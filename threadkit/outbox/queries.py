@@ -1,0 +1,110 @@
+"""What can be asked about outboxes, of many sites in one round trip."""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from threadkit.ids import SiteId
+from threadkit.outbox.model import DeadLetter, FoundDead, Retrying, State, entry_ms
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+
+SITES_AT_ONCE = 500
+DEAD_AT_ONCE = 500
+
+
+class Sum(Struct, frozen=True):
+    """All outboxes together."""
+
+    waiting: int
+    retrying: int
+    dead: int
+
+
+class OutboxQueries:
+    def __init__(self, *, redis: Commands, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    async def sites_with_work(self, now_ms: int) -> list[SiteId]:
+        """Sites where something waits or is due; two small questions a site, and no site's record is read."""
+        found: list[SiteId] = []
+        async for sites in self._all_sites():
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for site_id in sites:
+                    keys = self._keys.site(site_id)
+                    pipe.xlen(keys.outbox())
+                    pipe.zcount(keys.outbox_due(), "-inf", now_ms)
+                counts = await pipe.execute()
+            found += [site for site, *work in zip(sites, counts[::2], counts[1::2], strict=True) if any(work)]
+        return found
+
+    async def states(self, sites: Sequence[SiteId]) -> list[State]:
+        found: list[State] = []
+        for start in range(0, len(sites), SITES_AT_ONCE):
+            some = sites[start : start + SITES_AT_ONCE]
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for site_id in some:
+                    keys = self._keys.site(site_id)
+                    pipe.xlen(keys.outbox())
+                    pipe.xrange(keys.outbox(), count=1)
+                    pipe.zcard(keys.outbox_due())
+                    pipe.zrange(keys.outbox_due(), 0, 0, withscores=True)
+                    pipe.xlen(keys.outbox_dead())
+                answers = await pipe.execute()
+            for place, site_id in enumerate(some):
+                waiting, oldest, retrying, due, dead = answers[5 * place : 5 * place + 5]
+                found.append(
+                    State(
+                        site_id=site_id,
+                        waiting=waiting,
+                        oldest_ms=entry_ms(oldest[0][0]) if oldest else None,
+                        retrying=retrying,
+                        next_try_ms=int(due[0][1]) if due else None,
+                        dead=dead,
+                    )
+                )
+        return found
+
+    async def sum(self) -> Sum:
+        waiting = retrying = dead = 0
+        async for sites in self._all_sites():
+            for state in await self.states(sites):
+                waiting, retrying, dead = waiting + state.waiting, retrying + state.retrying, dead + state.dead
+        return Sum(waiting, retrying, dead)
+
+    async def due(self, site_id: SiteId, now_ms: int, most: int) -> list[Retrying]:
+        """What is to be tried again now, the longest overdue first."""
+        keys = self._keys.site(site_id)
+        names = await self._redis.zrange(keys.outbox_due(), "-inf", now_ms, byscore=True, offset=0, num=most)
+        if not names:
+            return []
+        records = await self._redis.hmget(keys.outbox_retrying(), names)
+        return [msgspec.json.decode(record, type=Retrying) for record in records if record is not None]
+
+    async def dead(self, site_id: SiteId) -> AsyncIterator[FoundDead]:
+        """A site's dead letters, oldest first."""
+        after = "-"
+        while entries := await self._redis.xrange(self._keys.site(site_id).outbox_dead(), after, count=DEAD_AT_ONCE):
+            for dead_id, fields in entries:
+                yield FoundDead(id=dead_id, site_id=site_id, letter=_letter(fields))
+            after = f"({entries[-1][0]}"
+
+    async def dead_by_id(self, site_id: SiteId, dead_id: str) -> FoundDead | None:
+        entries = await self._redis.xrange(self._keys.site(site_id).outbox_dead(), dead_id, dead_id)
+        return FoundDead(id=dead_id, site_id=site_id, letter=_letter(entries[0][1])) if entries else None
+
+    async def _all_sites(self) -> AsyncIterator[list[SiteId]]:
+        start = 0
+        while sites := await self._redis.zrange(self._keys.shared.sites(), start, start + SITES_AT_ONCE - 1):
+            yield sites
+            start += SITES_AT_ONCE
+
+
+def _letter(fields: dict[str, str]) -> DeadLetter:
+    """Whatever lies there, as a dead letter: also one that an older server put down."""
+    with contextlib.suppress(msgspec.ValidationError):
+        return msgspec.convert(fields, DeadLetter, strict=False)
+    return DeadLetter(event=fields.get("event", ""), why="it cannot be read")

@@ -1,0 +1,99 @@
+"""Pages over HTTP: how many comments they have, which there are, and whether people may write there."""
+
+from typing import Annotated
+
+from litestar import Router, get, put
+from litestar.di import NamedDependency
+from litestar.params import FromPath, JSONBody, QueryParameter
+from msgspec import Meta, Struct
+
+from threadkit.errors import InvalidParameter
+from threadkit.http.parameters import as_id
+from threadkit.ids import PageId
+from threadkit.pages.model import LONGEST_URL, Page, PageRef
+from threadkit.services import Services
+from threadkit.sites.model import Site
+from threadkit.sites.routes import SiteMismatch
+from threadkit.users.access import requires_admin, requires_moderator
+
+MOST_COUNTED = 100
+PageUrl = Annotated[str, Meta(min_length=1, max_length=LONGEST_URL)]
+
+
+class Counts(Struct):
+    counts: dict[str, int]
+
+
+class Posting(Struct):
+    disabled: bool
+
+
+class PageItem(Struct):
+    page_id: PageId
+    url: str
+    title: str | None
+    comments: int
+    updated_ms: int
+    locked: bool
+
+    @classmethod
+    def of(cls, page_id: PageId, page: Page) -> "PageItem":
+        return cls(page_id, page.url, page.title, page.comments, page.updated_ms, page.locked)
+
+
+class PageList(Struct):
+    pages: list[PageItem]
+    has_more: bool
+
+
+@get("/counts", summary="How many comments pages have")
+async def counts(
+    url: Annotated[list[PageUrl], QueryParameter(min_items=1, max_items=MOST_COUNTED)],
+    site: NamedDependency[Site],
+    services: NamedDependency[Services],
+) -> Counts:
+    """Up to 100 pages at once: `?url=…&url=…`."""
+    if len(url) > MOST_COUNTED:
+        raise InvalidParameter(name="url", why=f"may be given {MOST_COUNTED} times at most")
+    drop_tracking = site.settings.drop_tracking_parameters
+    page_ids = [PageRef(one).page_id(site.id, drop_tracking=drop_tracking) for one in url]
+    found = await services.page_queries.counts(site.id, page_ids)
+    return Counts(dict(zip(url, found, strict=True)))
+
+
+@get("/admin/sites/{site_id:str}/pages", guards=[requires_moderator], summary="The pages people wrote on")
+async def list_pages(
+    site_id: FromPath[str],
+    site: NamedDependency[Site],
+    services: NamedDependency[Services],
+    offset: Annotated[int, QueryParameter(ge=0, le=1_000_000)] = 0,
+    limit: Annotated[int, QueryParameter(ge=0)] = 50,
+) -> PageList:
+    """Where something was written last comes first."""
+    if site_id != site.id:
+        raise SiteMismatch
+    limit = min(limit, 100)
+    found = await services.page_queries.newest(site.id, offset=offset, limit=limit + 1)
+    return PageList([PageItem.of(page_id, page) for page_id, page in found[:limit]], len(found) > limit)
+
+
+@get("/admin/pages/{page_id:str}/posting", guards=[requires_admin], summary="Whether a page is locked")
+async def page_posting(
+    page_id: FromPath[str], site: NamedDependency[Site], services: NamedDependency[Services]
+) -> Posting:
+    found = await services.page_queries.existing(site.id, as_id(PageId, page_id))
+    return Posting(found.page.locked)
+
+
+@put("/admin/pages/{page_id:str}/posting", guards=[requires_admin], summary="Lock a page, or open it again")
+async def set_page_posting(
+    page_id: FromPath[str],
+    data: JSONBody[Posting],
+    site: NamedDependency[Site],
+    services: NamedDependency[Services],
+) -> Posting:
+    await services.pages.lock(site, as_id(PageId, page_id), locked=data.disabled)
+    return data
+
+
+router = Router("/", route_handlers=[counts, list_pages, page_posting, set_page_posting], tags=["Pages"])

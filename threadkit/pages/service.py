@@ -1,0 +1,138 @@
+"""What can be done with pages: lock them, and take their threads along when articles move."""
+
+from collections.abc import AsyncIterator
+
+from msgspec import Struct
+
+from threadkit.comments.model import Comment
+from threadkit.comments.queries import CommentQueries
+from threadkit.comments.snapshots import Snapshots
+from threadkit.ids import CommentId, PageId, UserId
+from threadkit.pages.model import PageHasComments, PagesAreOne, normal_url, page_id_of
+from threadkit.pages.queries import FoundPage, PageQueries
+from threadkit.pages.scripts import LeadElsewhere, LockPage, MoveComments, MoveVotes, RenamePage
+from threadkit.sites.model import Site
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+
+BATCH = 200
+
+
+class Moved(Struct):
+    """What a move or a merge did."""
+
+    page_id: PageId
+    url: str
+    comments_moved: int
+
+
+class PageService:
+    def __init__(
+        self,
+        *,
+        redis: Commands,
+        keys: Keys,
+        queries: PageQueries,
+        comment_queries: CommentQueries,
+        snapshots: Snapshots,
+    ) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._queries = queries
+        self._comment_queries = comment_queries
+        self._snapshots = snapshots
+        self._lock_page = LockPage(redis, keys)
+        self._lead_elsewhere = LeadElsewhere(redis, keys)
+        self._rename_page = RenamePage(redis, keys)
+        self._move_comments = MoveComments(redis, keys)
+        self._move_votes = MoveVotes(redis, keys)
+
+    async def lock(self, site: Site, page_id: PageId, *, locked: bool) -> None:
+        found = await self._queries.existing(site.id, page_id)
+        await self._lock_page(site.id, found.id, locked=locked)
+        self._snapshots.drop(found.id)
+
+    async def lock_address(self, site: Site, url: str, *, locked: bool) -> FoundPage:
+        """Also a page on which nobody wrote yet."""
+        address = _normal(site, url)
+        found = await self._queries.now(site.id, page_id_of(site.id, address))
+        await self._lock_page(site.id, found.id, locked=locked, url=address)
+        self._snapshots.drop(found.id)
+        return await self._queries.now(site.id, found.id)
+
+    async def move(self, site: Site, old_url: str, new_url: str, *, title: str | None = None) -> Moved:
+        """An article has a new address: its thread is found there from now on, and at the old one too.
+
+        The thread stays where it is; the new address leads to it. So this is quick however large the thread, and can
+        be repeated after a crash."""
+        address = _normal(site, new_url)
+        source = await self._queries.existing(site.id, page_id_of(site.id, _normal(site, old_url)))
+        target = await self._queries.now(site.id, page_id_of(site.id, address))
+        moved = 0
+        if target.id != source.id:
+            if target.page.comments:
+                raise PageHasComments(url=address)
+            moved = await self._pour(site, target, source, address, source.page.url)
+        await self._rename_page(site.id, source.id, url=address, title=title)
+        self._snapshots.drop(source.id)
+        return Moved(source.id, address, moved)
+
+    async def merge(self, site: Site, from_url: str, into_url: str) -> Moved:
+        """Two threads become one: every comment and vote of the first goes to the second, and its address leads there.
+
+        Interrupted, it can be said again and goes on. Meanwhile what is written at either address goes to the second.
+        """
+        from_id = page_id_of(site.id, _normal(site, from_url))
+        into = await self._queries.existing(site.id, page_id_of(site.id, _normal(site, into_url)))
+        record = await self._queries.by_id(site.id, from_id)
+        source = await self._queries.existing(site.id, from_id)
+        if record is not None and record.moved_to == into.id:
+            source = FoundPage(from_id, record, 0)  # an earlier merge that may not have come to its end
+        if source.id == into.id:
+            raise PagesAreOne
+        moved = await self._pour(site, source, into, source.page.url, into.page.url)
+        return Moved(into.id, into.page.url, moved)
+
+    async def _pour(self, site: Site, source: FoundPage, into: FoundPage, url: str, into_url: str) -> int:
+        """Send newcomers to the other page first, then move what is here: nothing can arrive behind our back."""
+        await self._lead_elsewhere(site.id, source.id, to=into.id, url=url)
+        moved = 0
+        batch: list[Comment] = []
+        async for comment in self._comments_of(site, source.id):
+            batch.append(comment)
+            if len(batch) == BATCH:
+                moved += await self._move_comments(site.id, batch, to=into.id, url=into_url)
+                batch = []
+        if batch:
+            moved += await self._move_comments(site.id, batch, to=into.id, url=into_url)
+        await self._pour_votes(site, source.id, into.id)
+        self._snapshots.drop(source.id)
+        self._snapshots.drop(into.id)
+        return moved
+
+    async def _comments_of(self, site: Site, page_id: PageId) -> AsyncIterator[Comment]:
+        """Every record of a page, shown or not: the site's list is the only one that has them all."""
+        found: list[CommentId] = []
+        async for comment_id, _ in self._redis.zscan_iter(self._keys.site(site.id).comments(), count=BATCH):
+            found.append(CommentId(comment_id))
+            if len(found) >= BATCH:
+                for comment in await self._comment_queries.by_ids(site.id, found):
+                    if comment.page_id == page_id:
+                        yield comment
+                found = []
+        for comment in await self._comment_queries.by_ids(site.id, found):
+            if comment.page_id == page_id:
+                yield comment
+
+    async def _pour_votes(self, site: Site, source: PageId, into: PageId) -> None:
+        keys = self._keys.site(site.id)
+        before, after = keys.page_votes(UserId("*"), source).split("*")
+        async for key in self._redis.scan_iter(match=f"{before}*{after}", count=1000):
+            voter = UserId(key.removeprefix(before).removesuffix(after))
+            voted = [CommentId(comment_id) for comment_id in await self._redis.hkeys(key)]
+            for start in range(0, len(voted), BATCH):
+                await self._move_votes(site.id, voter, source, voted[start : start + BATCH], to=into)
+
+
+def _normal(site: Site, url: str) -> str:
+    return normal_url(url, drop_tracking=site.settings.drop_tracking_parameters)

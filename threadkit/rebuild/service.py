@@ -1,0 +1,90 @@
+"""`rebuild`: derives every index and counter again from the records, while people go on writing.
+
+Records are the comments, the pages, the single votes. Each step is a small script that reads a record again and writes
+what follows from it, so nothing that happens meanwhile is lost or overwritten by what was read before. Everything is gone
+through again until nothing was left to change.
+
+Some numbers are no index, and stay as they are: a comment's counts of votes (they outlive the votes of people who left,
+and leave out those of shadowed people), karma and the number of comments ever written (they come through the outbox).
+"""
+
+import itertools
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Protocol
+
+from threadkit.clock import Clock
+from threadkit.ids import SiteId
+from threadkit.rebuild.counters import Counters
+from threadkit.rebuild.indexes import Indexes
+from threadkit.rebuild.model import Look, Report, merged
+from threadkit.rebuild.names import INDEXES, RECORDS, VOTE_INDEXES, Name, Names
+from threadkit.rebuild.records import Records
+from threadkit.rebuild.scan import key_batches, key_count
+from threadkit.sites.queries import SiteQueries
+from threadkit.storage.client import Store
+from threadkit.storage.keys import Keys
+
+MOST_ROUNDS = 5
+
+
+class _Part(Protocol):
+    async def go_through(self, names: Sequence[Name], look: Look) -> None: ...
+
+
+class RebuildService:
+    def __init__(self, *, store: Store, keys: Keys, clock: Clock, site_queries: SiteQueries) -> None:
+        self._store = store
+        self._keys = keys
+        self._clock = clock
+        self._site_queries = site_queries
+        self._names = Names(keys)
+
+    async def run(
+        self,
+        *,
+        site_id: SiteId | None = None,
+        is_check: bool = False,
+        on_progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Report:
+        """Put everything right, or only tell what is wrong. `on_progress` hears how many of how many keys were seen."""
+        report = Report(is_check=is_check, site_id=site_id)
+        while not report.is_settled and report.rounds < (1 if is_check else MOST_ROUNDS):
+            look = await self._round(site_id, is_check, on_progress)
+            report.rounds += 1
+            report.tallies = merged(report.tallies, look.tallies())
+            report.is_settled = look.changes == 0
+            report.comments, report.pages = look.comments, look.pages
+            report.votes, report.indexes = look.votes, look.indexes
+        return report
+
+    async def _round(self, site_id: SiteId | None, is_check: bool, on_progress: Callable[[int, int], None]) -> Look:
+        redis = self._store.redis
+        parts: list[tuple[_Part, frozenset[str]]] = [
+            (Indexes(redis=redis, keys=self._keys), RECORDS | INDEXES | VOTE_INDEXES),
+            (
+                Records(redis=redis, keys=self._keys, clock=self._clock, site_queries=self._site_queries),
+                frozenset({"comment"}),
+            ),
+            (Counters(redis=redis, keys=self._keys), RECORDS),
+        ]
+        total = len(parts) * await key_count(self._store)
+        seen = 0
+
+        def advance(more: int) -> None:
+            nonlocal seen
+            seen += more
+            on_progress(min(seen, total), total)
+
+        look = Look(site_id=site_id, is_check=is_check, on_progress=advance)
+        for part, wanted in parts:
+            async for names in self._batches(wanted, look):
+                await part.go_through(names, look)
+        return look
+
+    async def _batches(self, wanted: frozenset[str], look: Look) -> AsyncIterator[list[Name]]:
+        async for batch in key_batches(self._store):
+            # Sorted, because in a cluster one call can have the keys of one site only.
+            names = [name for key in sorted(set(batch)) if (name := self._names.parse(key)) and name.of in wanted]
+            for _, of_site in itertools.groupby(names, lambda name: name.tag):
+                yield list(of_site)
+            look.on_progress(len(batch))

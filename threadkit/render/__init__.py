@@ -1,0 +1,1 @@
+"""Threads for those without JavaScript: finished HTML, a plain form, and feeds."""
