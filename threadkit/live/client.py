@@ -1,5 +1,6 @@
 """One reader of live events, and how fast they read."""
 
+import abc
 import asyncio
 from collections import deque
 
@@ -9,7 +10,7 @@ from threadkit.live.message import Message, resync
 MOST_HELD = 64
 
 
-class Client:
+class Client(abc.ABC):
     """Somebody who is told things. How they are written is up to the kind of connection."""
 
     def __init__(self, site_id: SiteId) -> None:
@@ -38,12 +39,13 @@ class Client:
             self._held.clear()
             self._held.append(resync(None))
 
+    @abc.abstractmethod
     def write(self, message: Message) -> None:
-        raise NotImplementedError
+        """Hand a message to the connection."""
 
+    @abc.abstractmethod
     def close(self, code: int, reason: str = "") -> None:
         """End the connection after what was written."""
-        raise NotImplementedError
 
     def _release(self) -> None:
         held, self._held = self._held or (), None
