@@ -4,6 +4,9 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+import structlog
+from redis.exceptions import RedisError
+
 from threadkit.comments.model import Comment, Visit
 from threadkit.ids import CommentId
 from threadkit.moderation.decisions import DecisionService
@@ -13,6 +16,8 @@ from threadkit.moderation.outside.turnstile import Turnstile
 from threadkit.moderation.screener import Screener
 from threadkit.sites.model import Site
 from threadkit.users.viewer import Viewer
+
+log = structlog.get_logger()
 
 _LINK = re.compile(r'<a [^>]*?href="([^"]{1,2000})"')
 
@@ -45,8 +50,12 @@ class ModerationGate:
     async def remember(
         self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit, as_id: CommentId
     ) -> None:
-        """So that the same text is known when it comes again."""
-        await self._screener.after_post(_attempt(site, comment, author, visit), as_id)
+        """So that the same text is known when it comes again. The comment stands already: failing here must not tell
+        its author that it does not, or they would send it again."""
+        try:
+            await self._screener.after_post(_attempt(site, comment, author, visit), as_id)
+        except (RedisError, OSError) as error:
+            log.warning("text_not_remembered", comment_id=as_id, why=str(error))
 
 
 def _attempt(site: Site, comment: Comment, author: Viewer | None, visit: Visit) -> Attempt:

@@ -1,7 +1,9 @@
 """Screening where it matters: between a text that was sent and the page."""
 
 import httpx
+import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_comments import URL, outline, read, write
@@ -94,3 +96,17 @@ async def test_the_filter_learns_from_clicks_and_then_holds_by_itself(
     ada = await create(http, site, "ada")
     assert (await write(ada, "lucky bitcoin jackpot bonus, win now"))["s"] == "pending"
     assert "s" not in await write(ada, "my roses grow well since I read the garden article")
+
+
+async def test_a_comment_that_stands_is_confirmed_though_its_text_cannot_be_remembered(
+    app: Application, http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await blog(app)
+    ada = await create(http, site, "ada")
+
+    async def away(*_: object) -> None:
+        raise RedisConnectionError("the store went away right after the write")
+
+    monkeypatch.setattr(app.services.screener, "after_post", away)
+    await write(ada, "hi")
+    assert outline(await read(http, site)) == ["hi"]
