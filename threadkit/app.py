@@ -13,18 +13,23 @@ from threadkit import logs, text
 from threadkit.clock import Clock
 from threadkit.comments import reading_routes as threads
 from threadkit.comments import routes as comments
-from threadkit.comments.fast_lane import FastLane
+from threadkit.comments.fast_lane import PATH, FastLane
 from threadkit.counters import routes as counters
 from threadkit.docs import routes as docs
 from threadkit.health import routes as health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
 from threadkit.http.client_address import ClientAddresses
+from threadkit.http.ledger import Ledger
 from threadkit.http.manners import Manners
 from threadkit.http.request import Request
 from threadkit.keyring import Keyring
 from threadkit.live import routes as live
 from threadkit.live.sockets import Sockets
+from threadkit.moderation import appeal_routes as appeals
+from threadkit.moderation import log_routes as moderation_log
+from threadkit.moderation import people_routes as people
+from threadkit.moderation import report_routes as reports
 from threadkit.moderation import routes as moderation
 from threadkit.moderation import turnstile_routes as turnstile
 from threadkit.moderation.outside.model import OutsideEndpoints
@@ -86,15 +91,14 @@ class Application:
         self.litestar = self._litestar()
         self.access_log = AccessLog(settings, self.addresses, as_text=logs.writes_text(settings))
         manners = Manners(self.litestar, access_log=self.access_log, metrics=self.metrics)
-        self._outermost = FastLane(
+        ledger = Ledger(PATH, tally=self.services.tally, metrics=self.metrics, access_log=self.access_log)
+        self.fast_lane = FastLane(
             manners,
             threads=self.services.threads,
             snapshots=self.services.snapshots,
             site_queries=self.services.site_queries,
-            tally=self.services.tally,
             clock=self.services.clock,
-            access_log=self.access_log,
-            metrics=self.metrics,
+            ledger=ledger,
             allow_localhost=settings.allow_localhost_origin,
         )
 
@@ -114,7 +118,7 @@ class Application:
         if scope["type"] == ScopeType.WEBSOCKET:
             await self._sockets(scope, receive, send)
         else:
-            await self._outermost(scope, receive, send)
+            await self.fast_lane(scope, receive, send)
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -157,6 +161,10 @@ class Application:
                 comments.router,
                 pages.router,
                 moderation.router,
+                people.router,
+                reports.router,
+                appeals.router,
+                moderation_log.router,
                 counters.router,
                 notifications.router,
                 turnstile.router,

@@ -54,6 +54,8 @@ class Problem(msgspec.Struct, omit_defaults=True):
     request_id: str = ""
     retry_after: int | None = None
     field: str | None = None
+    until: str | None = None
+    claimed_by: Any = None
 
 
 _TITLES = {
@@ -118,6 +120,8 @@ def response(error: ThreadKitError, *, request_id: str = "", as_text: bool = Fal
         request_id=request_id,
         retry_after=retry_after,
         field=error.facts.get("field"),
+        until=error.facts.get("until"),
+        claimed_by=error.facts.get("claimed_by"),
     )
     return Response(msgspec.json.encode(problem), status_code=error.status, media_type=PROBLEM_JSON, headers=headers)
 

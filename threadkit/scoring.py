@@ -1,5 +1,6 @@
 """How comments rank: pure functions from votes and age to a number, higher first."""
 
+import functools
 import math
 from typing import Literal
 
@@ -50,6 +51,7 @@ def as_text(score: float) -> str:
     return repr(float(score))
 
 
+@functools.lru_cache(maxsize=2048)
 def _weight(score: int) -> float:
     """Orders of magnitude, with the sign. One vote either way weighs nothing: −1, 0 and +1 are the same."""
     return math.copysign(math.log10(max(abs(score), 1)), score)

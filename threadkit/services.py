@@ -22,18 +22,29 @@ from threadkit.live.changes import ChangeQueries
 from threadkit.live.hub import Hub
 from threadkit.live.lookups import Lookups
 from threadkit.live.meters import LiveMeters
+from threadkit.live.staff import StaffStreams
 from threadkit.live.streams import Streams
+from threadkit.moderation.appeals import AppealService
+from threadkit.moderation.cards import CardQueries
+from threadkit.moderation.claims import ClaimService
 from threadkit.moderation.decisions import DecisionService
+from threadkit.moderation.deleting import Deleting
 from threadkit.moderation.filter import LearningFilter
 from threadkit.moderation.gate import ModerationGate
+from threadkit.moderation.jobs import JobService
 from threadkit.moderation.learning import Learning
 from threadkit.moderation.log import ModerationLog
+from threadkit.moderation.notes import NoteService
 from threadkit.moderation.outside.building import Outside, build_outside
 from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.moderation.people import PeopleService
 from threadkit.moderation.queries import QueueQueries
+from threadkit.moderation.removing import Remover
+from threadkit.moderation.reporters import ReporterRecords
 from threadkit.moderation.reports import ReportService
 from threadkit.moderation.screener import Screener
+from threadkit.moderation.standing import StandingQueries
+from threadkit.moderation.undoing import UndoService
 from threadkit.notifications.queries import NotificationQueries
 from threadkit.notifications.service import NotificationService
 from threadkit.notifications.telling import Telling
@@ -103,8 +114,16 @@ class Services:
     notifications: NotificationService
     queue: QueueQueries
     decisions: DecisionService
+    claims: ClaimService
+    undo: UndoService
     reports: ReportService
+    reporters: ReporterRecords
+    appeals: AppealService
     people: PeopleService
+    standing: StandingQueries
+    jobs: JobService
+    notes: NoteService
+    cards: CardQueries
     moderation_log: ModerationLog
     outbox: OutboxWorker
     rebuild: RebuildService
@@ -117,6 +136,7 @@ class Services:
     live_meters: LiveMeters
     hub: Hub
     streams: Streams
+    staff_streams: StaffStreams
     changes: ChangeQueries
     counter_queries: CounterQueries
     outbound: Outbound
@@ -254,6 +274,8 @@ def build(
         outbox.handlers
     )
     screener = Screener(redis=redis, keys=keys, clock=clock, learning=learning_filter, outside=outside.checks)
+    reporters = ReporterRecords(redis=redis, keys=keys)
+    reporters.register(outbox.handlers)
     users = UserService(
         redis=redis,
         keys=keys,
@@ -270,6 +292,7 @@ def build(
             site_queries=site_queries,
             notices=notifications,
             learning=learning_filter,
+            reporters=reporters,
             on_deletion=accounts.on_deletion,
         ),
     )
@@ -293,13 +316,22 @@ def build(
     )
 
     moderation_log = ModerationLog(redis=redis, keys=keys)
-    decisions = DecisionService(
+    deleting = Deleting(
         redis=redis,
         keys=keys,
         clock=clock,
         comment_queries=comment_queries,
         snapshots=snapshots,
-        log=moderation_log,
+        wake_outbox=outbox.wake,
+    )
+    decisions = DecisionService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        comment_queries=comment_queries,
+        user_queries=user_queries,
+        snapshots=snapshots,
+        deleting=deleting,
         wake_outbox=outbox.wake,
     )
 
@@ -318,7 +350,21 @@ def build(
         snapshots=snapshots,
         gate=ModerationGate(screener=screener, turnstile=outside.turnstile, decisions=decisions),
         on_posted=on_posted,
+        on_changed=outbox.wake,
     )
+    standing = StandingQueries(redis=redis, keys=keys, clock=clock)
+    notes = NoteService(redis=redis, keys=keys, clock=clock)
+    jobs = JobService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        standing=standing,
+        user_queries=user_queries,
+        remover=Remover(redis=redis, keys=keys, clock=clock, comment_queries=comment_queries, snapshots=snapshots),
+        log=moderation_log,
+        wake_outbox=outbox.wake,
+    )
+    jobs.register(outbox.handlers)
     setup = SetupService(
         redis=redis,
         keys=keys,
@@ -340,6 +386,29 @@ def build(
         user_queries=user_queries,
         lookups=Lookups(clock=clock, comment_queries=comment_queries, user_queries=user_queries),
         meters=live_meters,
+    )
+    reports = ReportService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        comment_queries=comment_queries,
+        roles=roles,
+        decisions=decisions,
+        reporters=reporters,
+        wake_outbox=outbox.wake,
+    )
+    people = PeopleService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        standing=standing,
+        registry=user_registry,
+        site_queries=site_queries,
+        log=moderation_log,
+        wake_outbox=outbox.wake,
+    )
+    undo = UndoService(
+        clock=clock, log=moderation_log, decisions=decisions, deleting=deleting, people=people, reports=reports
     )
     return Services(
         settings=settings,
@@ -379,22 +448,33 @@ def build(
         notifications=notifications,
         queue=QueueQueries(redis=redis, keys=keys, comment_queries=comment_queries),
         decisions=decisions,
-        reports=ReportService(
+        claims=ClaimService(redis=redis, keys=keys, clock=clock, user_queries=user_queries),
+        undo=undo,
+        reports=reports,
+        reporters=reporters,
+        appeals=AppealService(
             redis=redis,
             keys=keys,
             clock=clock,
             comment_queries=comment_queries,
             roles=roles,
             decisions=decisions,
+            wake_outbox=outbox.wake,
         ),
-        people=PeopleService(
+        people=people,
+        standing=standing,
+        jobs=jobs,
+        notes=notes,
+        cards=CardQueries(
             redis=redis,
             keys=keys,
             clock=clock,
-            roles=roles,
-            comments=comments,
+            standing=standing,
             comment_queries=comment_queries,
-            wake_outbox=outbox.wake,
+            comments=comments,
+            user_queries=user_queries,
+            log=moderation_log,
+            notes=notes,
         ),
         moderation_log=moderation_log,
         outbox=outbox,
@@ -405,6 +485,7 @@ def build(
         live_meters=live_meters,
         hub=hub,
         streams=Streams(hub=hub, meters=live_meters, settings=settings.live),
+        staff_streams=StaffStreams(keys=keys, hub=hub, meters=live_meters, settings=settings.live),
         changes=ChangeQueries(
             redis=redis,
             keys=keys,

@@ -216,6 +216,7 @@ def main(kind: str, port: int, file: Path) -> None:
             runner.run(WITHOUT_SERVER[kind](port, needs))
     else:
         config = serve.uvicorn_config(Settings(port=port), KINDS[kind](needs))
+        config.http = "httptools"  # without our own lane in front
         config.ws = needs.get("ws", config.ws)
         uvicorn.Server(config).run()
 

@@ -91,16 +91,36 @@ ROUTES = {
     ("GET", "/v1/moderation/queue"): "moderator",
     ("GET", "/v1/moderation/reports"): "moderator",
     ("GET", "/v1/moderation/log"): "moderator",
+    ("GET", "/v1/moderation/log.csv"): "admin",
+    ("GET", "/v1/moderation/log.jsonl"): "admin",
+    ("GET", "/v1/moderation/appeals"): "moderator",
+    ("POST", "/v1/moderation/appeals/{comment_id}"): "moderator",
+    ("POST", "/v1/comments/{comment_id}/appeal"): "user",
     ("POST", "/v1/moderation/approve/{comment_id}"): "moderator",
     ("POST", "/v1/moderation/reject/{comment_id}"): "moderator",
     ("POST", "/v1/moderation/spam/{comment_id}"): "moderator",
     ("POST", "/v1/moderation/bulk"): "moderator",
+    ("POST", "/v1/moderation/delete/{comment_id}"): "moderator",
+    ("POST", "/v1/moderation/claim/{comment_id}"): "moderator",
+    ("DELETE", "/v1/moderation/claim/{comment_id}"): "moderator",
+    ("GET", "/v1/moderation/counts"): "moderator",
+    ("GET", "/v1/moderation/events"): "moderator",
     ("POST", "/v1/moderation/undo/{entry_id}"): "moderator",
     ("POST", "/v1/moderation/reports/{comment_id}/dismiss"): "moderator",
     ("POST", "/v1/moderation/ban/{user_id}"): "moderator",
     ("POST", "/v1/moderation/unban/{user_id}"): "moderator",
     ("POST", "/v1/moderation/shadowban/{user_id}"): "moderator",
     ("DELETE", "/v1/moderation/shadowban/{user_id}"): "moderator",
+    ("POST", "/v1/moderation/users/{user_id}/delete-comments"): "moderator",
+    ("GET", "/v1/moderation/jobs"): "moderator",
+    ("GET", "/v1/moderation/jobs/{job_id}"): "moderator",
+    ("DELETE", "/v1/moderation/jobs/{job_id}"): "moderator",
+    ("GET", "/v1/moderation/users/{user_id}"): "moderator",
+    ("GET", "/v1/moderation/users/{user_id}/notes"): "moderator",
+    ("POST", "/v1/moderation/users/{user_id}/notes"): "moderator",
+    ("DELETE", "/v1/moderation/users/{user_id}/notes/{note_id}"): "moderator",
+    ("POST", "/v1/admin/users/{user_id}/ban"): "owner",
+    ("DELETE", "/v1/admin/users/{user_id}/ban"): "owner",
     ("GET", "/v1/events"): "key",
     ("GET", "/v1/changes"): "key",
     ("GET", "/v1/render"): "key",
@@ -212,10 +232,12 @@ async def test_everybody_gets_in_where_they_may_and_nowhere_else(
         headers = callers.headers[caller]
         if (method, template) in leaving and caller in ("guest", "user", "moderator", "admin", "owner"):
             continue  # what these do is tested where it belongs; here they would end the caller
+        refusal = REFUSALS[caller][kind]
+        if template == "/v1/moderation/events" and refusal is None:
+            continue  # an answer that does not end; who gets it is tested where it belongs
         answer = await http.request(
             method, path, json={} if method in ("POST", "PUT", "PATCH") else None, headers=headers
         )
-        refusal = REFUSALS[caller][kind]
         if answer.status_code >= 500 or (refusal is not None and answer.status_code != refusal):
             wrong.append(f"{caller}: {method} {path} answered {answer.status_code}, expected {refusal}")
         if refusal is None and kind != "open" and answer.status_code in (401, 403):

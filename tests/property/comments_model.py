@@ -49,6 +49,8 @@ class Said:
     is_unposted: bool = False
     buried: str | None = None
     """The hidden comment above it with which it is hidden."""
+    decided_by: str | None = None
+    """The moderator who decided last."""
     wrote: str = ""
     """Who wrote it, also after it lost its author."""
 
@@ -143,7 +145,7 @@ class Comments:
         # What is hidden together with its replies stays hidden with them.
         is_hidden = not self.is_listed(said) and any(self.is_listed(reply) for reply in self._replies(said))
         said.status, said.text, said.is_shadowed = "rejected" if is_hidden else "deleted", PLACE, False
-        said.is_unposted = False
+        said.is_unposted, said.decided_by = False, None
         said.author_id, said.author_name, said.author_karma = DELETED, PLACE, 0
         self.pins.pop(said.id, None)
         return 204
@@ -161,7 +163,7 @@ class Comments:
             parent = said.parent
             if not (parent.status == "approved" or (parent.status == "deleted" and self.is_listed(parent))):
                 return 404
-        said.status = status
+        said.status, said.decided_by = status, by.id
         is_listed = self.is_listed(said)
         if was_listed and not is_listed:
             said.buried = None
@@ -376,6 +378,8 @@ class Comments:
             record["is_unposted"] = "true"
         if said.buried:
             record["buried"] = said.buried
+        if said.decided_by:
+            record["decided_by"] = said.decided_by
         return record
 
 

@@ -13,7 +13,8 @@ from redis.exceptions import RedisError
 from rich.console import Console
 from rich.table import Table
 
-from threadkit.errors import CannotStart, SiteNotFound, ThreadKitError
+from threadkit.errors import CannotStart, InvalidParameter, SiteNotFound, ThreadKitError
+from threadkit.ids import UserId, is_uuid
 from threadkit.keyring import open_keyring
 from threadkit.services import Services, build
 from threadkit.settings import Loaded, load
@@ -22,6 +23,7 @@ from threadkit.storage.bundled import shared_use
 from threadkit.storage.checks import check_store
 from threadkit.storage.client import Store, parse_url
 from threadkit.storage.stamp import stamp_store
+from threadkit.users.model import User, normal_email
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -88,6 +90,19 @@ async def find_site(services: Services, wanted: str) -> Site:
         if wanted in (site.id, site.api_key_public, site.domain, site.name):
             return site
     raise SiteNotFound(site=wanted)
+
+
+async def find_user(services: Services, text: str) -> User:
+    """A user by id, e-mail address or name."""
+    if is_uuid(text):
+        found = await services.user_queries.by_id(UserId(text))
+    elif "@" in text:
+        found = await services.user_queries.by_email(normal_email(text))
+    else:
+        found = await services.user_queries.by_name(text)
+    if found is None:
+        raise InvalidParameter(name="user", why=f"there is nobody with the id, address or name {text!r}")
+    return found
 
 
 def print_json(data: Any) -> None:

@@ -17,6 +17,7 @@ from threadkit.cli.serve import serve
 from threadkit.cli.sites import key, site
 from threadkit.cli.spam import spam
 from threadkit.cli.usage import usage
+from threadkit.cli.users import user
 from threadkit.cli.version import version
 from threadkit.cli.webhook import webhook_secret
 from threadkit.cli.worker import worker
@@ -38,6 +39,7 @@ for command in (
     site,
     key,
     role,
+    user,
     page,
     owner_link,
     keys,

@@ -2,12 +2,18 @@
 
 import click
 
-from threadkit.cli.common import find_site, json_option, out, print_json, print_table, store_options, with_services
-from threadkit.errors import InvalidParameter
-from threadkit.ids import UserId, is_uuid
+from threadkit.cli.common import (
+    find_site,
+    find_user,
+    json_option,
+    out,
+    print_json,
+    print_table,
+    store_options,
+    with_services,
+)
 from threadkit.services import Services
 from threadkit.sites.roles import STAFF, Role
-from threadkit.users.model import normal_email
 
 _ROLES = click.Choice([role.label for role in STAFF])
 
@@ -26,7 +32,7 @@ def role() -> None:
 async def grant(services: Services, wanted: str, user: str, name: str) -> None:
     """Give USER (an id, e-mail address or name) the role owner, admin or moderator on SITE."""
     site = await find_site(services, wanted)
-    await services.roles.grant(site.id, await _user_id(services, user), Role[name.upper()])
+    await services.roles.grant(site.id, (await find_user(services, user)).id, Role[name.upper()])
     out.print(f"{user} is now {name} of {site.name}.", markup=False)
 
 
@@ -38,7 +44,7 @@ async def grant(services: Services, wanted: str, user: str, name: str) -> None:
 async def revoke(services: Services, wanted: str, user: str) -> None:
     """Take every role on SITE from USER."""
     site = await find_site(services, wanted)
-    had_one = await services.roles.revoke(site.id, await _user_id(services, user))
+    had_one = await services.roles.revoke(site.id, (await find_user(services, user)).id)
     out.print(f"{user} has no role on {site.name} {'any more' if had_one else 'and had none'}.", markup=False)
 
 
@@ -57,16 +63,3 @@ async def list_roles(services: Services, wanted: str, as_json: bool) -> None:
         return
     rows = [[names.get(user_id, "–"), user_id, held.label] for user_id, held in staff]
     print_table(["Name", "User", "Role"], rows, empty=f"{site.name} has no staff yet.")
-
-
-async def _user_id(services: Services, text: str) -> UserId:
-    """A user by id, e-mail address or name."""
-    if is_uuid(text):
-        found = await services.user_queries.by_id(UserId(text))
-    elif "@" in text:
-        found = await services.user_queries.by_email(normal_email(text))
-    else:
-        found = await services.user_queries.by_name(text)
-    if found is None:
-        raise InvalidParameter(name="user", why=f"there is nobody with the id, address or name {text!r}")
-    return found.id

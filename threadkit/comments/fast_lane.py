@@ -1,7 +1,8 @@
 """The fast lane: what the program does all day, answered before the framework wakes up.
 
 It takes `GET /v1/comments` of visitors without an account, with a key this worker knows, from a page it has seen to be
-allowed. Everything else, and everything unusual, goes the ordinary way, which gives the same answers.
+allowed. Everything else, and everything unusual, goes the ordinary way, which gives the same answers. What lies ready is
+written by the server's protocol itself (server/protocol.py); what has to be fetched first waits here.
 """
 
 import time
@@ -14,35 +15,35 @@ from redis.exceptions import RedisError
 
 from threadkit.clock import Clock
 from threadkit.comments.reading import ThreadReader
-from threadkit.comments.snapshots import Key, Snapshot, Snapshots
+from threadkit.comments.snapshots import Head, Key, Snapshot, Snapshots
 from threadkit.comments.window import Cursor, Question
-from threadkit.counters.tally import Tally
 from threadkit.errors import ThreadKitError
-from threadkit.http.access_log import AccessLog
+from threadkit.http.ledger import Ledger, Note
 from threadkit.http.manners import EXPOSED, HSTS, is_https, request_id_of
-from threadkit.http.metrics import Metrics
 from threadkit.pages.model import PageRef
-from threadkit.sites.model import OpenedSite, Site, origin_host, origin_is_allowed
+from threadkit.sites.model import Site, origin_host, origin_is_allowed
 from threadkit.sites.queries import SiteQueries
 
 PATH = "/v1/comments"
 NUMBERS = ("limit", "replies", "depth")
 MOST_REMEMBERED = 10_000
 
+_STATUS_LINES = {200: b"HTTP/1.1 200 OK\r\n", 304: b"HTTP/1.1 304 Not Modified\r\n"}
+_HSTS_LINE = b"%b: %b\r\n" % HSTS
+
 
 class _Caller:
     """What was found out about callers who ask the same question with the same key from the same page."""
 
-    __slots__ = ("generation", "key", "opened", "own_head", "until_ms")
+    __slots__ = ("generation", "head", "key", "site", "until_ms")
 
-    def __init__(self, opened: OpenedSite, key: Key, origin: bytes | None, until_ms: int, generation: int) -> None:
-        self.opened = opened
+    def __init__(self, site: Site, key: Key, origin: bytes | None, until_ms: int, generation: int) -> None:
+        self.site = site
         self.key = key
         self.until_ms = until_ms
         self.generation = generation
-        self.own_head = [(b"vary", b"origin")]
-        if origin is not None:
-            self.own_head += [(b"access-control-allow-origin", origin), EXPOSED]
+        allowed = [] if origin is None else [(b"access-control-allow-origin", origin), EXPOSED]
+        self.head = Head((b"vary", b"origin"), *allowed)
 
 
 class FastLane:
@@ -53,66 +54,86 @@ class FastLane:
         threads: ThreadReader,
         snapshots: Snapshots,
         site_queries: SiteQueries,
-        tally: Tally,
         clock: Clock,
-        access_log: AccessLog,
-        metrics: Metrics,
+        ledger: Ledger,
         allow_localhost: bool,
     ) -> None:
         self._app = app
         self._threads = threads
         self._snapshots = snapshots
         self._site_queries = site_queries
-        self._tally = tally
         self._clock = clock
-        self._access_log = access_log
-        self._meters = {"GET": metrics.bulk("GET", PATH), "HEAD": metrics.bulk("HEAD", PATH)}
+        self._ledger = ledger
         self._allow_localhost = allow_localhost
         self._callers: dict[tuple[bytes, bytes | None, bytes | None, bytes], _Caller] = {}
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in self._meters:
+        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
         headers = dict(scope["headers"])
-        caller = self._caller(scope, headers)
+        caller = self._caller(headers, scope["query_string"])
         if caller is None:
             await self._app(scope, receive, send)
             return
         snapshot = self._snapshots.fresh(caller.key)
         if snapshot is None:
             try:
-                snapshot = await self._threads.snapshot(caller.opened.site, *caller.key[2:])
+                snapshot = await self._threads.snapshot(caller.site, *caller.key[2:])
             except (RedisError, OSError, ThreadKitError):  # the ordinary way knows how to say it
                 await self._app(scope, receive, send)
                 return
+        status, head, body = _chosen(snapshot, headers)
         request_id = request_id_of(headers)
-        status, sent = await _answer(snapshot, caller, scope, headers, request_id, send)
-        site_id = caller.opened.site.id
-        self._tally.request(site_id)
-        if status == 200 and scope["method"] == "GET":
-            self._tally.view(site_id, snapshot.page_id, scope["client"], headers)
-        seconds = time.perf_counter() - started
-        self._meters[scope["method"]].add(status, seconds)
-        if self._access_log.is_on:
-            self._access_log.record(
-                scope,
-                headers,
-                method=scope["method"],
-                status=status,
-                seconds=seconds,
-                sent=sent,
-                request_id=request_id,
-                site_id=site_id,
-            )
+        own = [(b"x-request-id", request_id.encode()), *caller.head.listed]
+        if is_https(scope, headers):
+            own.append(HSTS)
+        if scope["method"] == "HEAD":
+            body = b""
+        await send({"type": "http.response.start", "status": status, "headers": head.listed + own})
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+        self._note(started, status, len(body), request_id, caller, snapshot, scope, headers)
 
-    def _caller(self, scope: Any, headers: dict[bytes, bytes]) -> _Caller | None:
+    def at_once(self, scope: Any, query: bytes) -> tuple[bytes, bytes, bytes] | None:
+        """The answer to a GET, if it lies ready: the status line (the server says the date after it), head and body."""
+        started = time.perf_counter()
+        headers = dict(scope["headers"])
+        caller = self._caller(headers, query)
+        if caller is None:
+            return None
+        snapshot = self._snapshots.fresh(caller.key)
+        if snapshot is None:
+            return None
+        status, head, body = _chosen(snapshot, headers)
+        request_id = request_id_of(headers)
+        own = b"x-request-id: %b\r\n" % request_id.encode()
+        if is_https(scope, headers):
+            own += _HSTS_LINE
+        self._note(started, status, len(body), request_id, caller, snapshot, scope, headers)
+        return _STATUS_LINES[status], head.wire + caller.head.wire + own + b"\r\n", body
+
+    def _note(
+        self,
+        started: float,
+        status: int,
+        sent: int,
+        request_id: str,
+        caller: _Caller,
+        snapshot: Snapshot,
+        scope: Any,
+        headers: dict[bytes, bytes],
+    ) -> None:
+        shown = snapshot.page_id if status == 200 and scope["method"] == "GET" else None
+        seconds = time.perf_counter() - started
+        self._ledger.note(Note(time.time(), seconds, status, sent, request_id, caller.site.id, shown, scope, headers))
+
+    def _caller(self, headers: dict[bytes, bytes], query: bytes) -> _Caller | None:
         """Who asks for what, if everything about it is ordinary."""
         api_key = headers.get(b"projectid")
         if api_key is None or b"authorization" in headers or b"range" in headers:
             return None
-        asked = (api_key, headers.get(b"origin"), headers.get(b"referer"), scope["query_string"])
+        asked = (api_key, headers.get(b"origin"), headers.get(b"referer"), query)
         caller = self._callers.get(asked)
         if (
             caller is not None
@@ -134,11 +155,13 @@ class FastLane:
         opened, until_ms = remembered
         page = origin or referer
         if page is not None:
+            if not page.isascii() or not page.decode().isprintable():
+                return None
             host = origin_host(page.decode("latin-1"))
             if host is None or not origin_is_allowed(host, opened.site, allow_localhost=self._allow_localhost):
                 return None
         key = _understood(opened.site, query)
-        return _Caller(opened, key, origin, until_ms, self._site_queries.generation) if key else None
+        return _Caller(opened.site, key, origin, until_ms, self._site_queries.generation) if key else None
 
 
 def _understood(site: Site, query: bytes) -> Key | None:
@@ -159,25 +182,13 @@ def _understood(site: Site, query: bytes) -> Key | None:
     return site.id, site.version, page_id, question.sort, question.window()
 
 
-async def _answer(
-    snapshot: Snapshot, caller: _Caller, scope: Any, headers: dict[bytes, bytes], request_id: str, send: Send
-) -> tuple[int, int]:
-    """Send it; says with which status, and how many bytes of body."""
-    own = [(b"x-request-id", request_id.encode()), *caller.own_head]
-    if is_https(scope, headers):
-        own.append(HSTS)
-    status, body = 200, snapshot.body
+def _chosen(snapshot: Snapshot, headers: dict[bytes, bytes]) -> tuple[int, Head, bytes]:
+    """Status, head and body for a reader, who may have it already or may want it compressed."""
     if b"if-none-match" in headers and is_known(headers[b"if-none-match"], snapshot.etag):
-        status, body, head = 304, b"", snapshot.head_known
-    elif snapshot.compressed is not None and b"gzip" in headers.get(b"accept-encoding", b""):
-        body, head = snapshot.compressed, snapshot.head_compressed
-    else:
-        head = snapshot.head
-    if scope["method"] == "HEAD":
-        body = b""
-    await send({"type": "http.response.start", "status": status, "headers": head + own})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
-    return status, len(body)
+        return 304, snapshot.head_known, b""
+    if snapshot.compressed is not None and b"gzip" in headers.get(b"accept-encoding", b""):
+        return 200, snapshot.head_compressed, snapshot.compressed
+    return 200, snapshot.head, snapshot.body
 
 
 def is_known(if_none_match: bytes | None, etag: bytes) -> bool:

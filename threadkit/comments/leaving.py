@@ -38,6 +38,12 @@ class Learning(Protocol):
     async def forget_author(self, site_id: SiteId, user_id: UserId) -> None: ...
 
 
+class Reporters(Protocol):
+    """What moderation remembers of somebody who reported others."""
+
+    async def forget_reporter(self, site_id: SiteId, user_id: UserId) -> None: ...
+
+
 class Leaving:
     """Every step can be repeated: whoever was interrupted starts again and finds only what is left."""
 
@@ -51,6 +57,7 @@ class Leaving:
         site_queries: SiteQueries,
         notices: Notices,
         learning: Learning,
+        reporters: Reporters,
         on_deletion: Literal["anonymise", "erase"],
     ) -> None:
         self._redis = redis
@@ -60,6 +67,7 @@ class Leaving:
         self._site_queries = site_queries
         self._notices = notices
         self._learning = learning
+        self._reporters = reporters
         self._erases = on_deletion == "erase"
         self._anonymise = AnonymiseComment(redis, keys)
         self._delete = DeleteComment(redis, keys)
@@ -72,6 +80,7 @@ class Leaving:
             comments += await self._forget_comments(site.id, user_id)
             votes += await self._forget_votes_on(site.id, user_id)
             await self._learning.forget_author(site.id, user_id)
+            await self._reporters.forget_reporter(site.id, user_id)
         return comments, votes
 
     async def export(self, user_id: UserId) -> dict[str, Any]:
@@ -109,7 +118,7 @@ class Leaving:
         is_deleted = comment.status is Status.DELETED
         if self._erases and not is_deleted:
             ancestors = await self._queries.ancestors(comment)
-            await self._delete(comment, ancestors, fields=deleted_fields(), now_ms=now_ms)
+            await self._delete(comment, ancestors, fields=deleted_fields(), by=user_id, now_ms=now_ms)
         nobody = {"author_id": DELETED_USER, "author_name": DELETED_TEXT, "author_karma": "0"}
         anonymised = await self._anonymise(comment, user_id, fields=nobody, now_ms=now_ms)
         return int(anonymised or (self._erases and not is_deleted))
@@ -127,5 +136,7 @@ class Leaving:
 
 
 def _exported(comment: Comment) -> dict[str, Any]:
-    """A comment as its author may see it: not whether others do."""
-    return {name: value for name, value in msgspec.to_builtins(comment).items() if name != "is_shadowed"}
+    """A comment as its author may see it: not whether others do, nor what is for moderators."""
+    hidden = ("is_shadowed", "held_for", "told_why", "decided_by", "report_weight")
+    shown = {name: value for name, value in msgspec.to_builtins(comment).items() if name not in hidden}
+    return shown | {"held_for": comment.told_why or comment.held_for}

@@ -12,6 +12,9 @@ from threadkit.pages.model import LONGEST_URL, PageName
 from threadkit.users.model import DELETED_USER
 
 Sort = Literal["new", "old", "top", "hot", "controversial"]
+AppealState = Literal["open", "granted", "declined"]
+HIDE_AT = 3.0
+"""Reports of this weight together hide a comment until a moderator has looked."""
 DELETED_TEXT = "[deleted]"
 
 
@@ -105,6 +108,12 @@ class CommentChanged(Conflict):
     code = "comment_changed"
 
 
+class NotInThisState(Conflict):
+    """This comment is {status}."""
+
+    code = "not_in_this_state"
+
+
 class Status(enum.StrEnum):
     PENDING = "pending"
     APPROVED = "approved"
@@ -142,7 +151,15 @@ class Comment(Struct, frozen=True, kw_only=True):
     """Hidden because this comment above it is."""
     held_for: list[str] | None = None
     """Why it waits for a moderator, or was turned down."""
+    told_why: list[str] | None = None
+    """What its author is told of that, where it is less."""
+    decided_by: UserId | None = None
+    """The moderator who decided last."""
     report_weight: float | None = None
+    appeal: str | None = None
+    """Why its author thinks that it should be shown after all; once for each comment."""
+    appealed_ms: int | None = None
+    appeal_state: AppealState | None = None
     mentions: list[UserId] | None = None
 
     @property
@@ -152,6 +169,22 @@ class Comment(Struct, frozen=True, kw_only=True):
     @property
     def score(self) -> int:
         return self.upvotes - self.downvotes
+
+    @property
+    def may_be_appealed(self) -> bool:
+        """Turned down, or hidden because several people reported it, and its author has not asked before."""
+        is_hidden = self.status is Status.PENDING and (self.report_weight or 0) >= HIDE_AT
+        return self.appeal_state is None and (is_hidden or self.status is Status.REJECTED)
+
+
+class Closing(Struct, frozen=True, kw_only=True):
+    """What the people are told whose reports are closed. It is a verdict on them when a moderator has looked."""
+
+    comment_id: CommentId
+    outcome: Literal["stays", "removed"]
+    by: UserId | None
+    at_ms: int
+    is_verdict: bool = True
 
 
 class CommentPlace(Struct, frozen=True):
@@ -235,16 +268,27 @@ class Replies(Struct, omit_defaults=True):
 
 
 class CommentItem(Struct):
-    """A comment in a list over pages. `page_url` is there to be followed, so it is empty unless it is a web address."""
+    """A comment in a list over pages. `page_url` is there to be followed, so it is empty unless it is a web address.
+
+    The rest is for its author, about a comment that others do not see: why, and whether another look can be asked for."""
 
     page_id: PageId
     comment: TreeComment
     page_url: str
+    reasons: list[str] | UnsetType = UNSET
+    appeal: AppealState | UnsetType = UNSET
+    may_appeal: bool | UnsetType = UNSET
 
     @classmethod
-    def of(cls, comment: Comment, page_url: str) -> "CommentItem":
+    def of(cls, comment: Comment, page_url: str, *, is_own: bool = False) -> "CommentItem":
         is_web = page_url.startswith(("https://", "http://"))
-        return cls(comment.page_id, TreeComment.of(comment), page_url if is_web else "")
+        item = cls(comment.page_id, TreeComment.of(comment), page_url if is_web else "")
+        if is_own and comment.status in (Status.PENDING, Status.REJECTED):
+            item.reasons = comment.told_why or comment.held_for or []
+            item.may_appeal = comment.may_be_appealed
+        if is_own and comment.appeal_state:
+            item.appeal = comment.appeal_state
+        return item
 
 
 class Visit(Struct, frozen=True, kw_only=True):
@@ -257,6 +301,18 @@ class Visit(Struct, frozen=True, kw_only=True):
     turnstile_token: str | None = None
     honeypot: str = ""
     form_age_ms: int | None = None
+
+
+class Objections(Struct, frozen=True):
+    """Why a comment must wait: in full for moderators, and what its author is told of it."""
+
+    reasons: list[str]
+    told: list[str]
+
+    @property
+    def fields(self) -> dict[str, list[str] | None]:
+        """As the comment keeps them."""
+        return {"held_for": self.reasons, "told_why": self.told if self.told != self.reasons else None}
 
 
 class CommentDraft(Struct):

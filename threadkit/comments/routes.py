@@ -4,7 +4,7 @@ import re
 from typing import Annotated
 
 import msgspec
-from litestar import Router, delete, get, patch, post, put
+from litestar import Response, Router, delete, get, patch, post, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Meta, Struct
@@ -140,9 +140,11 @@ async def delete_comment(
     site: NamedDependency[Site],
     viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
-) -> None:
-    """By its author or a moderator. With replies it keeps a place; a body is neither needed nor read."""
-    await services.comments.delete(site, as_id(CommentId, comment_id), by=viewer)
+) -> Response[None]:
+    """By its author or a moderator. With replies it keeps a place; a body is neither needed nor read. `X-Undo` is what
+    takes a moderator's deletion back (`/v1/moderation/undo/…`)."""
+    undo = await services.comments.delete(site, as_id(CommentId, comment_id), by=viewer)
+    return Response(None, status_code=204, headers={"X-Undo": undo} if undo else {})
 
 
 @post("/comments/{comment_id:str}/vote", status_code=200, guards=[requires_name], summary="Vote")
@@ -240,7 +242,7 @@ def may_write(site: Site, viewer: Viewer | None, author_name: str | None) -> Non
             raise AuthorNameRequired
         return
     if viewer.is_blocked:
-        raise UserIsBlocked
+        raise UserIsBlocked.of(viewer)
     if not viewer.user.username_set:
         raise UsernameRequired
 

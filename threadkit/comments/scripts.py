@@ -2,11 +2,21 @@
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
+from msgspec import Struct
 
-from threadkit.comments.model import Comment, CommentChanged, CommentNotFound, ParentNotFound, Sort
+from threadkit.comments.model import (
+    Closing,
+    Comment,
+    CommentChanged,
+    CommentNotFound,
+    NotInThisState,
+    ParentNotFound,
+    Sort,
+    Status,
+)
 from threadkit.comments.window import Cursor
 from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.pages.model import Page, PageLocked
@@ -15,6 +25,7 @@ from threadkit.storage.lua import KeyedScript
 from threadkit.storage.records import to_hash
 
 REPEATED_S = 86_400
+UNDO_S = 30
 Listing = Literal["listed", "held", "shadowed"]
 
 
@@ -43,7 +54,7 @@ def change_keys(keys: SiteKeys, page_id: PageId) -> list[str]:
 
 
 class _CommentScript(KeyedScript):
-    uses = ("announce.lua",)
+    uses: ClassVar[tuple[str, ...]] = ("announce.lua",)
     repeatable = True
 
 
@@ -57,6 +68,7 @@ class PageMoved(Exception):
 
 class PostComment(_CommentScript):
     file = "post_comment.lua"
+    uses = ("announce.lua", "staff.lua")
 
     async def __call__(
         self, comment: Comment, page: Page, *, listing: Listing, hot: str, event: bytes, request_key: str | None
@@ -81,6 +93,7 @@ class PostComment(_CommentScript):
                 keys.repeated(request_key or "none"),
                 keys.pages(),
                 *change_keys(keys, comment.page_id),
+                keys.staff_channel(),
             ],
             args=[
                 comment.id,
@@ -152,37 +165,146 @@ def _renamed_event(before: Comment, after: Comment) -> bytes:
     return msgspec.json.encode(event)
 
 
+class Deletion(Struct, frozen=True):
+    """What a comment was before it was deleted, and under which entry of the log that can be undone."""
+
+    before: Status
+    entry_id: str
+
+
 class DeleteComment(_CommentScript):
     file = "delete_comment.lua"
+    uses = ("announce.lua", "closing.lua", "reopening.lua", "staff.lua")
     repeatable = False
 
     async def __call__(
-        self, comment: Comment, ancestors: list[Comment], *, fields: dict[str, str], now_ms: int
-    ) -> bool:
-        """`ancestors` from the parent up to the root. False when it was deleted already."""
-        keys = self._keys.site(comment.site_id)
-        page_id = comment.page_id
-        chain_up = [comment, *ancestors]
-        gone = await self._run(
-            keys=[
-                keys.page(page_id),
-                keys.page_new(page_id),
-                keys.page_top(page_id),
-                keys.page_hot(page_id),
-                keys.pinned(page_id),
-                keys.modqueue(),
-                keys.unlisted(page_id, comment.author_id),
-                *change_keys(keys, page_id),
-                *chain.from_iterable(
-                    [keys.comment(node.id), *level_keys(keys, page_id, node.parent_id)] for node in chain_up
-                ),
-                keys.outbox(),
-            ],
-            args=[_flat(fields), now_ms, page_id, *(node.id for node in chain_up)],
+        self,
+        comment: Comment,
+        ancestors: list[Comment],
+        *,
+        fields: dict[str, str],
+        now_ms: int,
+        by: UserId | None = None,
+        entry: dict[str, Any] | None = None,
+        events: Sequence[bytes] = (),
+        expects: Status | None = None,
+    ) -> Deletion | None:
+        """`ancestors` from the parent up to the root. None when it was deleted already. With an `entry` for the log it
+        can be undone for a while; without, nothing is kept."""
+        # Whoever deletes what they wrote themselves has not judged those who reported it.
+        closing = Closing(
+            comment_id=comment.id, outcome="removed", by=by, at_ms=now_ms, is_verdict=by != comment.author_id
         )
-        if int(gone) == -2:
-            raise CommentChanged
-        return int(gone) >= 0
+        keys = self._keys.site(comment.site_id)
+        reply = await self._run(
+            keys=[
+                *_around(keys, comment, author_id=comment.author_id),
+                keys.claims(),
+                keys.staff_channel(),
+                *_chain_keys(keys, [comment, *ancestors]),
+            ],
+            args=[
+                _flat(fields),
+                now_ms,
+                comment.page_id,
+                msgspec.json.encode(closing).decode(),
+                msgspec.json.encode(entry).decode() if entry else "",
+                msgspec.json.encode([event.decode() for event in events]).decode(),
+                expects.value if expects else "",
+                UNDO_S,
+                *(node.id for node in [comment, *ancestors]),
+            ],
+        )
+        match reply:
+            case ["OK", before, entry_id]:
+                return Deletion(Status(before), entry_id)
+            case ["MOVED"]:
+                raise CommentChanged
+            case ["UNFIT", now]:
+                raise NotInThisState(status=now)
+        return None
+
+
+class RestoreComment(_CommentScript):
+    file = "restore_comment.lua"
+    uses = ("announce.lua", "reopening.lua", "staff.lua")
+    repeatable = False
+
+    async def __call__(
+        self,
+        comment: Comment,
+        ancestors: list[Comment],
+        *,
+        author_id: UserId,
+        hot: Sequence[str],
+        undoes: str,
+        now_ms: int,
+        entry: dict[str, Any],
+        events: Sequence[bytes],
+        told_again: bytes,
+    ) -> Deletion | None:
+        """`hot` are the scores of the comment and its ancestors. None when it is too late."""
+        keys = self._keys.site(comment.site_id)
+        chain_up = [comment, *ancestors]
+        placed = [
+            [node.id, str(node.created_ms), str(node.upvotes), str(node.downvotes), score]
+            for node, score in zip(chain_up, hot, strict=True)
+        ]
+        reply = await self._run(
+            keys=[
+                *_around(keys, comment, author_id=author_id),
+                keys.staff_channel(),
+                keys.pages(),
+                *_chain_keys(keys, chain_up),
+            ],
+            args=[
+                undoes,
+                now_ms,
+                comment.page_id,
+                msgspec.json.encode(entry).decode(),
+                msgspec.json.encode([event.decode() for event in events]).decode(),
+                told_again.decode(),
+                msgspec.json.encode(placed).decode(),
+            ],
+        )
+        match reply:
+            case ["OK", before, entry_id]:
+                return Deletion(Status(before), entry_id)
+            case ["UNFIT", now]:
+                raise NotInThisState(status=now)
+            case ["CHANGED"]:
+                raise CommentChanged
+            case ["PARENT_GONE"]:
+                raise ParentNotFound
+        return None
+
+
+def _around(keys: SiteKeys, comment: Comment, *, author_id: UserId) -> list[str]:
+    """What else changes when a comment is deleted or comes back."""
+    page_id = comment.page_id
+    return [
+        keys.page(page_id),
+        keys.page_new(page_id),
+        keys.page_top(page_id),
+        keys.page_hot(page_id),
+        keys.pinned(page_id),
+        keys.modqueue(),
+        keys.unlisted(page_id, author_id),
+        *change_keys(keys, page_id),
+        keys.reports(),
+        keys.comment_reports(comment.id),
+        keys.appeals(),
+        keys.outbox(),
+        keys.modlog(),
+        keys.kept(comment.id),
+        keys.closed_reports(comment.id),
+    ]
+
+
+def _chain_keys(keys: SiteKeys, chain_up: Sequence[Comment]) -> list[str]:
+    return [
+        key for node in chain_up for key in (keys.comment(node.id), *level_keys(keys, node.page_id, node.parent_id))
+    ]
 
 
 class AnonymiseComment(_CommentScript):
@@ -198,6 +320,9 @@ class AnonymiseComment(_CommentScript):
                 keys.unlisted(comment.page_id, author_id),
                 keys.page_new(comment.page_id),
                 *change_keys(keys, comment.page_id),
+                keys.appeals(),
+                keys.kept(comment.id),
+                keys.closed_reports(comment.id),
             ],
             args=[author_id, comment.id, _flat(fields), now_ms],
         )

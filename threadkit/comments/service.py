@@ -1,7 +1,7 @@
 """What can be done with comments: verbs that read as a story."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from threadkit import scoring, text
 from threadkit.clock import Clock, iso
 from threadkit.comments.model import (
-    DELETED_TEXT,
     ApprovedAlready,
     Comment,
     CommentDraft,
@@ -23,6 +22,7 @@ from threadkit.comments.model import (
     EmptyComment,
     NotAuthorised,
     NotYourComment,
+    Objections,
     ParentNotFound,
     PostingDisabled,
     Status,
@@ -70,9 +70,11 @@ class Gate(Protocol):
 
     async def judge(
         self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit
-    ) -> Sequence[str] | None: ...
+    ) -> Objections | None: ...
 
-    async def hold(self, site: Site, comment: Comment, reasons: Sequence[str]) -> None: ...
+    async def hold(self, site: Site, comment: Comment, objections: Objections) -> None: ...
+
+    async def delete(self, site: Site, comment: Comment, *, by: Viewer) -> str: ...
 
     async def remember(
         self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit, as_id: CommentId
@@ -93,6 +95,7 @@ class CommentService:
         snapshots: Snapshots,
         gate: Gate,
         on_posted: Callable[[SiteId], None],
+        on_changed: Callable[[SiteId], None],
     ) -> None:
         self._clock = clock
         self._settings = settings
@@ -102,6 +105,7 @@ class CommentService:
         self._snapshots = snapshots
         self._gate = gate
         self._on_posted = on_posted
+        self._on_changed = on_changed
         self._post_comment = PostComment(redis, keys)
         self._edit_comment = EditComment(redis, keys)
         self._delete_comment = DeleteComment(redis, keys)
@@ -128,8 +132,8 @@ class CommentService:
         body = await self._prepare(draft.content)
         parent_id = await self._parent_of(site, draft)
         comment = self._new_comment(site, page_id, draft, body, author, parent_id)
-        if reasons := await self._gate.judge(site, comment, author=author, visit=visit):
-            comment = replace(comment, status=Status.PENDING, is_unposted=True, held_for=list(reasons))
+        if objections := await self._gate.judge(site, comment, author=author, visit=visit):
+            comment = replace(comment, status=Status.PENDING, is_unposted=True, **objections.fields)
         written = await self._write(site, comment, draft.title, request_key)
         await self._gate.remember(site, written, author=author, visit=visit, as_id=written.id)
         return written
@@ -185,26 +189,31 @@ class CommentService:
             updated_at=iso(now_ms),
         )
         visit = visit or Visit()
-        if (reasons := await self._gate.judge(site, edited, author=editor, visit=visit)) and (
+        if (objections := await self._gate.judge(site, edited, author=editor, visit=visit)) and (
             comment.status is Status.APPROVED
         ):
             # Hidden before it changes, so that nobody sees what nobody has looked at.
-            await self._gate.hold(site, comment, reasons)
-            edited = replace(edited, status=Status.PENDING, held_for=list(reasons))
+            await self._gate.hold(site, comment, objections)
+            edited = replace(edited, status=Status.PENDING, **objections.fields)
         await self._edit_comment(comment, edited, now_ms=now_ms)
         self._snapshots.drop(comment.page_id)
         await self._gate.remember(site, edited, author=editor, visit=visit, as_id=edited.id)
         return edited
 
-    async def delete(self, site: Site, comment_id: CommentId, *, by: Viewer, text: str = DELETED_TEXT) -> None:
+    async def delete(self, site: Site, comment_id: CommentId, *, by: Viewer) -> str | None:
+        """What authors delete is gone at once. A moderator's deletion can be undone for a while, under this id."""
         comment = await self._existing(site, comment_id)
-        if comment.author_id != by.id and by.role < Role.MODERATOR:
-            raise NotAuthorised
+        if comment.author_id != by.id:
+            if by.role < Role.MODERATOR:
+                raise NotAuthorised
+            return await self._gate.delete(site, comment, by=by)
         ancestors = await self._queries.ancestors(comment)
         now_ms = self._clock.now_ms()
-        if not await self._delete_comment(comment, ancestors, fields=deleted_fields(text), now_ms=now_ms):
+        if not await self._delete_comment(comment, ancestors, fields=deleted_fields(), by=by.id, now_ms=now_ms):
             raise CommentNotFound
         self._snapshots.drop(comment.page_id)
+        self._on_changed(site.id)
+        return None
 
     async def pin(self, site: Site, comment_id: CommentId) -> PinState:
         comment = await self._existing(site, comment_id)
@@ -233,12 +242,15 @@ class CommentService:
                 and (is_own or (comment.status is Status.APPROVED and is_visible(comment, None, frozenset())))
             ]
         page = shown[offset : offset + limit]
-        return await self.items(site, page), len(shown) > offset + limit
+        return await self.items(site, page, are_own=is_own), len(shown) > offset + limit
 
-    async def items(self, site: Site, comments: list[Comment]) -> list[CommentItem]:
+    async def items(self, site: Site, comments: list[Comment], *, are_own: bool = False) -> list[CommentItem]:
         """For lists over pages: with the address a page has now, which may not be the one it was written at."""
         urls = await self._page_queries.urls(site.id, sorted({comment.page_id for comment in comments}))
-        return [CommentItem.of(comment, urls.get(comment.page_id) or comment.page_url) for comment in comments]
+        return [
+            CommentItem.of(comment, urls.get(comment.page_id) or comment.page_url, is_own=are_own)
+            for comment in comments
+        ]
 
     async def votes_on_page(self, site: Site, ref: PageRef, viewer: Viewer) -> dict[str, str]:
         (page_id,) = await self._page_queries.moved(site.id, [await self._page_queries.id_of(site, ref)])

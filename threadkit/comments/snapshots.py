@@ -42,6 +42,16 @@ def _length(body: bytes) -> list[tuple[bytes, bytes]]:
     return [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
 
 
+class Head:
+    """A part of an answer's head: as ASGI wants it, and as it goes over the wire."""
+
+    __slots__ = ("listed", "wire")
+
+    def __init__(self, *listed: tuple[bytes, bytes]) -> None:
+        self.listed = list(listed)
+        self.wire = b"".join(b"%b: %b\r\n" % header for header in listed)
+
+
 class Snapshot:
     """One thread in one order, ready to be sent."""
 
@@ -68,9 +78,10 @@ class Snapshot:
         self.etag = f'"{found.id[:8]}-{self.version}-{views or 0}"'.encode()
         self.made_ms = self.checked_ms = now_ms
         # The parts of the answer's head that are the same for everybody.
-        self.head_known = [*SECURITY, (b"content-security-policy", API_POLICY), (b"etag", self.etag), *_HOW_TO_KEEP]
-        self.head = [*self.head_known, *_length(self.body)]
-        self.head_compressed = [*self.head_known, (b"content-encoding", b"gzip"), *_length(self.compressed or b"")]
+        same = [*SECURITY, (b"content-security-policy", API_POLICY), (b"etag", self.etag), *_HOW_TO_KEEP]
+        self.head_known = Head(*same)
+        self.head = Head(*same, *_length(self.body))
+        self.head_compressed = Head(*same, (b"content-encoding", b"gzip"), *_length(self.compressed or b""))
 
     @classmethod
     async def of(cls, answer: Answer, found: FoundPage, now_ms: int) -> "Snapshot":

@@ -7,7 +7,7 @@ bound; a clean stop takes along what is left. A worker that is killed loses at m
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import structlog
 
@@ -45,6 +45,7 @@ class Tally:
         visitors: VisitorHashes,
         settings: CounterSettings,
     ) -> None:
+        self.sources: list[Callable[[], None]] = []  # have brought what they know before it is taken to the store
         self._clock = clock
         self._visitors = visitors
         self._count_bots = settings.count_bots
@@ -131,6 +132,8 @@ class Tally:
     async def flush(self) -> Exception | None:
         """Take what is gathered now to the store; says why some of it has to wait, if it has to."""
         async with self._flushing:
+            for bring in self.sources:
+                bring()
             self._seal(also_behind_older=False)
             stuck: dict[SiteId, Exception] = {}
             while batches := self._next_batches(stuck):

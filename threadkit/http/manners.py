@@ -44,7 +44,7 @@ _PREFLIGHT: list[tuple[bytes, bytes]] = [
 EXPOSED = (
     b"access-control-expose-headers",
     b"etag, retry-after, x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, "
-    b"ratelimit, ratelimit-policy",
+    b"ratelimit, ratelimit-policy, x-undo",
 )
 
 
@@ -70,6 +70,7 @@ class Manners:
             self._access_log.record(
                 exchange.scope,
                 exchange.headers,
+                at_s=time.time(),
                 method=exchange.method,
                 status=exchange.status,
                 seconds=seconds,
@@ -95,6 +96,7 @@ class _Exchange:
         self.scope: Any = {**scope, "state": {**scope.get("state", {}), "request_id": self.request_id}}
         if self.method == "HEAD":
             self.scope["method"] = "GET"
+            self.scope["state"]["is_head"] = True  # for answers that would never end
 
     async def run(self, app: ASGIApp, receive: Receive) -> None:
         structlog.contextvars.bind_contextvars(request_id=self.request_id)

@@ -6,6 +6,8 @@ from collections import deque
 
 from threadkit.ids import PageId, SessionId, SiteId, UserId
 from threadkit.live.message import Message, resync
+from threadkit.sites.roles import Role
+from threadkit.storage.listener import Receiver
 
 MOST_HELD = 64
 
@@ -20,6 +22,11 @@ class Client(abc.ABC):
         self.is_shadowed = False
         self.blocked: frozenset[UserId] = frozenset()
         self.pages: set[PageId] = set()
+        self.least_role = Role.BLOCKED
+        """Whoever has less than this loses the connection."""
+        self.wants_notifications = True
+        self.ears: list[tuple[str, Receiver]] = []
+        """What it hears besides pages: channels of the store."""
         self.address = ""
         self.is_lost = False
         self._held: deque[Message] | None = None

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 from redis.exceptions import RedisError
 
-from threadkit.clock import Clock
+from threadkit.clock import Clock, iso
 from threadkit.ids import CommentId, PageId, SiteId, UserId, random_text
 from threadkit.live.client import Client
 from threadkit.live.lookups import Lookups
@@ -135,12 +135,21 @@ class Hub:
         for page_id in list(client.pages):
             with contextlib.suppress(RedisError, OSError):  # heartbeats stop, which says the same a little later
                 await self.leave(client, page_id)
+        for channel, hear in client.ears:
+            await self._listener.unsubscribe(channel, hear)
+        client.ears.clear()
         user_id = client.user_id
         if user_id is not None and (clients := self._of_user.get(user_id)) is not None:
             clients.discard(client)
             if not clients:
                 del self._of_user[user_id]
                 await self._listener.unsubscribe(self._keys.user(user_id).channel(), self._ears.pop(user_id))
+
+    async def listen(self, client: Client, channel: str, hear: Receiver) -> None:
+        """Let a client hear a channel of the store, for as long as it is here."""
+        if not client.is_lost:
+            client.ears.append((channel, hear))
+            await self._listener.subscribe(channel, hear)
 
     def let_go(self, client: Client) -> None:
         """Drop a client from where nothing can be waited for."""
@@ -295,6 +304,9 @@ class Hub:
         for room in self._rooms.values():
             room.version = None
             room.resync()
+        for client in self._clients:
+            if client.ears:
+                client.tell(resync(None))
 
     def _hear_of(self, user_id: UserId, text: str) -> None:
         event = msgspec.json.decode(text)
@@ -302,10 +314,10 @@ class Hub:
         if event.get("type") == "notification":
             message = Message("notification", event["notification"] | {"unread": event.get("unread")})
             for client in clients:
-                if event.get("site_id", client.site_id) == client.site_id:
+                if client.wants_notifications and event.get("site_id", client.site_id) == client.site_id:
                     client.tell(message)
         else:
-            self._spawn(self._check(clients))
+            self._spawn(self.check(clients))
 
     def _hear_of_deletion(self, site_id: str) -> None:
         """A site is gone: nobody can stay there."""
@@ -313,7 +325,7 @@ class Hub:
             client.close(4404, "site deleted")
             self.let_go(client)
 
-    async def _check(self, clients: list[Client]) -> None:
+    async def check(self, clients: list[Client]) -> None:
         """Cut off whoever may not be here any more."""
         for client in clients:
             if client.user_id is None or client.session_id is None or client.is_lost:
@@ -323,8 +335,13 @@ class Hub:
                 client.close(4401, "session ended")
                 await self.drop(client)
             elif viewer.is_blocked:
-                client.tell(Message("error", {"code": "user_banned", "message": "User is blocked"}))
+                until = iso(viewer.banned_until_ms) if viewer.banned_until_ms else None
+                client.tell(Message("error", {"code": "user_banned", "message": "User is blocked", "until": until}))
                 client.close(4403, "user banned")
+                await self.drop(client)
+            elif viewer.role < client.least_role:
+                client.tell(Message("error", {"code": "role_lost", "message": "You have not the role any more"}))
+                client.close(4403, "role lost")
                 await self.drop(client)
             else:
                 client.is_shadowed = viewer.is_shadowed
@@ -364,7 +381,7 @@ class Hub:
         """A message about an ended session can be lost; nobody stays for long because of that."""
         while not await self._paused(SESSIONS_EVERY_S):
             with contextlib.suppress(RedisError, OSError):
-                await self._check([client for clients in self._of_user.values() for client in clients])
+                await self.check([client for clients in self._of_user.values() for client in clients])
 
     async def _paused(self, seconds: float) -> bool:
         """Wait; says whether it is time to stop."""

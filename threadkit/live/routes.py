@@ -1,5 +1,6 @@
 """Live pages over plain HTTP: an endless answer, and a short one to ask for again and again."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from litestar import Response, Router, get
@@ -24,6 +25,14 @@ VersionParameter = Annotated[
 ]
 
 
+def event_stream(request: Request, body: AsyncIterator[bytes]) -> Response[Any]:
+    """An answer that does not end, unless only its headers were asked for."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    if request.scope["state"].get("is_head"):
+        return Response(b"", media_type="text/event-stream", headers=headers)
+    return Stream(body, media_type="text/event-stream", headers=headers)
+
+
 @get(
     "/events",
     guards=[knows_user],
@@ -45,7 +54,8 @@ async def events(
     services.streams.admit(address)
     asked_for = await services.page_queries.id_of(site, PageRef(page_url, page_id))
     found = await services.page_queries.now(site.id, asked_for)
-    return Stream(
+    return event_stream(
+        request,
         services.streams.follow(
             site.id,
             found.id,
@@ -54,8 +64,6 @@ async def events(
             address=address,
             line=Line(request.receive),
         ),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 

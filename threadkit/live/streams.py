@@ -137,7 +137,7 @@ class Streams:
         """The body of the response."""
         if self._hub.connections >= self._settings.most_connections:
             self._meters.turned_away()
-            yield _written(overloaded(self._settings), retry_ms=self._settings.poll_every_s * 1000)
+            yield written(overloaded(self._settings), retry_ms=self._settings.poll_every_s * 1000)
             return
         client = EventStream(site_id, self._meters, line)
         self._hub.add(client, address)
@@ -147,15 +147,15 @@ class Streams:
                     client.session_id = viewer.session.id
                     client.is_shadowed = viewer.is_shadowed
                     await self._hub.sign_in(client, viewer.id)
-                yield _written(Message("connected", {"user_id": client.user_id}), retry_ms=COME_BACK_MS)
+                yield written(Message("connected", {"user_id": client.user_id}), retry_ms=COME_BACK_MS)
                 await self._hub.enter(client, page_id, version=version)
                 async for message in client.messages():
-                    yield b": still here\n\n" if message is None else _written(message)
+                    yield b": still here\n\n" if message is None else written(message)
         finally:
             client.has_ended()
             self._hub.let_go(client)  # we may be here because all waiting was cancelled
 
 
-def _written(message: Message, *, retry_ms: int | None = None) -> bytes:
+def written(message: Message, *, retry_ms: int | None = None) -> bytes:
     retry = f"retry: {retry_ms}\n".encode() if retry_ms else b""
     return retry + b"event: " + message.method.encode() + b"\ndata: " + message.json + b"\n\n"

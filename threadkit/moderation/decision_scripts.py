@@ -7,17 +7,19 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from threadkit.comments.model import Comment, CommentChanged, CommentNotFound, ParentNotFound, Status
-from threadkit.comments.scripts import change_keys, level_keys
-from threadkit.errors import Conflict
+from threadkit.comments.model import Closing, Comment, CommentChanged, CommentNotFound, ParentNotFound, Status
+from threadkit.comments.model import NotInThisState as NotInThisState
+from threadkit.comments.scripts import UNDO_S, change_keys, level_keys
+from threadkit.errors import Conflict, ThreadKitError
 from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.storage.keys import SiteKeys
 from threadkit.storage.lua import KeyedScript
 
 
-class NotInThisState(Conflict):
-    """This comment is {status}."""
+class NoOpenAppeal(Conflict):
+    """No appeal of this comment waits for a decision."""
 
-    code = "not_in_this_state"
+    code = "no_open_appeal"
 
 
 class Decided(Struct, frozen=True):
@@ -38,31 +40,47 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
+class Case(Struct, frozen=True, kw_only=True):
+    """Everything that a decision about one comment needs."""
+
+    ranked: Ranked
+    under: Sequence[Ranked]
+    """What hangs on it."""
+    above: Sequence[Comment]
+    """What it hangs on, when that may go with it."""
+    status: Status
+    allowed: Sequence[Status]
+    now_ms: int
+    set_fields: dict[str, str]
+    remove_fields: Sequence[str]
+    entry: dict[str, Any]
+    events: Sequence[bytes]
+    posted_event: bytes
+    closing: Closing | None
+
+
 class Decide(KeyedScript):
     file = "decide.lua"
-    uses = ("announce.lua",)
+    uses = ("announce.lua", "closing.lua", "reopening.lua", "staff.lua")
 
-    async def __call__(
-        self,
-        ranked: Ranked,
-        under: Sequence[Ranked],
-        above: Sequence[Comment],
-        *,
-        status: Status,
-        allowed: Sequence[Status],
-        now_ms: int,
-        set_fields: dict[str, str],
-        remove_fields: Sequence[str],
-        entry: dict[str, Any],
-        events: Sequence[bytes],
-        posted_event: bytes,
-        closes_reports: bool,
-    ) -> Decided:
-        comment = ranked.comment
+    async def __call__(self, case: Case) -> Decided:
+        keys, args = self._call(case)
+        decided = _understood(await self._run(keys=keys, args=args))
+        if isinstance(decided, ThreadKitError):
+            raise decided
+        return decided
+
+    async def all(self, cases: Sequence[Case]) -> list[Decided | ThreadKitError]:
+        """Many in one round trip, in this order, each for itself."""
+        return [_understood(reply) for reply in await self._run_all([self._call(case) for case in cases])]
+
+    def _call(self, case: Case) -> tuple[list[str], list[str | int]]:
+        comment = case.ranked.comment
         keys = self._keys.site(comment.site_id)
         page_id = comment.page_id
-        reply = await self._run(
-            keys=[
+        set_fields = [part for field in case.set_fields.items() for part in field]
+        return (
+            [
                 keys.comment(comment.id),
                 keys.page(page_id),
                 keys.page_new(page_id),
@@ -79,39 +97,49 @@ class Decide(KeyedScript):
                 keys.pages(),
                 keys.reports(),
                 keys.comment_reports(comment.id),
-                *(keys.comment(one.comment.id) for one in under),
+                keys.appeals(),
+                keys.claims(),
+                keys.staff_channel(),
+                keys.closed_reports(comment.id),
+                *(keys.comment(one.comment.id) for one in case.under),
                 *chain.from_iterable(
-                    [keys.comment(one.id), *level_keys(keys, page_id, one.parent_id)] for one in above
+                    [keys.comment(one.id), *level_keys(keys, page_id, one.parent_id)] for one in case.above
                 ),
             ],
-            args=[
+            [
                 comment.id,
                 page_id,
                 comment.parent_id or "",
-                status.value,
-                " ".join(allowed),
-                now_ms,
+                case.status.value,
+                " ".join(case.allowed),
+                case.now_ms,
                 comment.created_ms,
-                _json([str(comment.upvotes), str(comment.downvotes), ranked.hot]),
-                _json([[part for field in set_fields.items() for part in field], list(remove_fields)]),
-                _json(entry),
-                _json([event.decode() for event in events]),
-                posted_event.decode(),
-                "close" if closes_reports else "",
-                _json([_placed(one) for one in under]),
-                _json([one.id for one in above]),
+                _json([str(comment.upvotes), str(comment.downvotes), case.ranked.hot]),
+                _json([set_fields, list(case.remove_fields)]),
+                _json(case.entry),
+                _json([event.decode() for event in case.events]),
+                case.posted_event.decode(),
+                _json(case.closing) if case.closing else "",
+                _json([_placed(one) for one in case.under]),
+                _json([one.id for one in case.above]),
+                UNDO_S,
             ],
         )
-        match reply:
-            case ["OK", before, entry_id]:
-                return Decided(Status(before), entry_id)
-            case ["UNFIT", now]:
-                raise NotInThisState(status=now)
-            case ["CHANGED"]:
-                raise CommentChanged
-            case ["PARENT_GONE"]:
-                raise ParentNotFound
-        raise CommentNotFound
+
+
+def _understood(reply: Any) -> Decided | ThreadKitError:
+    match reply:
+        case ["OK", before, entry_id]:
+            return Decided(Status(before), entry_id)
+        case ["UNFIT", now]:
+            return NotInThisState(status=now)
+        case ["CHANGED"]:
+            return CommentChanged()
+        case ["PARENT_GONE"]:
+            return ParentNotFound()
+        case ["NO_APPEAL"]:
+            return NoOpenAppeal()
+    return CommentNotFound()
 
 
 def _placed(one: Ranked) -> list[str]:
@@ -139,38 +167,36 @@ class AddReport(KeyedScript):
 
 class CloseReports(KeyedScript):
     file = "close_reports.lua"
+    uses = ("closing.lua", "reopening.lua")
 
-    async def __call__(self, site_id: SiteId, comment_id: CommentId, *, entry: dict[str, Any]) -> list[UserId]:
+    async def __call__(self, site_id: SiteId, closing: Closing, *, entry: dict[str, Any]) -> tuple[int, str | None]:
+        """How many people had reported it, and under which entry of the log that can be undone."""
         keys = self._keys.site(site_id)
-        people = await self._run(
-            keys=[keys.comment(comment_id), keys.reports(), keys.comment_reports(comment_id), keys.modlog()],
-            args=[_json(entry)],
+        closed, *entry_id = await self._run(
+            keys=_report_keys(keys, closing.comment_id), args=[_json(entry), _json(closing), UNDO_S]
         )
-        return [UserId(person) for person in people]
+        return int(closed), entry_id[0] if entry_id else None
 
 
-class SetStanding(KeyedScript):
-    file = "set_standing.lua"
+class ReopenReports(KeyedScript):
+    file = "reopen_reports.lua"
+    uses = ("reopening.lua",)
 
     async def __call__(
-        self,
-        site_id: SiteId,
-        user_id: UserId,
-        *,
-        is_shadow: bool,
-        is_on: bool,
-        until_ms: int | None,
-        entry: dict[str, Any],
-        event: bytes = b"",
-    ) -> bool:
-        keys = self._keys.site(site_id)
-        changed = await self._run(
-            keys=[
-                keys.shadowbanned() if is_shadow else keys.blocked(),
-                keys.ban_ends(),
-                keys.modlog(),
-                keys.outbox(),
-            ],
-            args=[user_id, "on" if is_on else "off", until_ms or "", _json(entry), event.decode()],
-        )
-        return bool(changed)
+        self, site_id: SiteId, comment_id: CommentId, *, undoes: str, entry: dict[str, Any]
+    ) -> str | None:
+        """The id of the log entry; None when it is too late."""
+        keys = _report_keys(self._keys.site(site_id), comment_id)
+        reply = await self._run(keys=keys, args=[comment_id, undoes, _json(entry)])
+        return None if reply == "LATE" else str(reply)
+
+
+def _report_keys(keys: SiteKeys, comment_id: CommentId) -> list[str]:
+    return [
+        keys.comment(comment_id),
+        keys.reports(),
+        keys.comment_reports(comment_id),
+        keys.modlog(),
+        keys.outbox(),
+        keys.closed_reports(comment_id),
+    ]

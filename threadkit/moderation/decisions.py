@@ -1,4 +1,4 @@
-"""What moderators do with comments: approve, reject, call spam, and take it back."""
+"""What moderators do with comments: approve, reject, call spam, delete, and take it back."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -9,25 +9,29 @@ from msgspec import Struct
 
 from threadkit import scoring
 from threadkit.clock import Clock, iso
-from threadkit.comments.model import Comment, CommentChanged, CommentNotFound, Status
+from threadkit.comments.model import Closing, Comment, CommentChanged, CommentNotFound, NotInThisState, Status
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.service import posted_event
 from threadkit.comments.snapshots import Snapshots
-from threadkit.errors import Conflict, NotFound, ThreadKitError
+from threadkit.errors import Conflict, Forbidden, ThreadKitError
 from threadkit.ids import CommentId, SiteId, UserId
-from threadkit.moderation.decision_scripts import Decide, Decided, Ranked
-from threadkit.moderation.log import ModerationLog
+from threadkit.moderation.decision_scripts import Case, Decide, Decided, Ranked
+from threadkit.moderation.deleting import Deleting
+from threadkit.moderation.log import LogEntry
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
+from threadkit.sites.roles import Role
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
+from threadkit.users.queries import UserQueries
 from threadkit.users.viewer import Viewer
 
-Action = Literal["approve", "reject", "spam", "hide"]
+Action = Literal["approve", "reject", "spam", "hide", "delete"]
+Expected = Literal["pending"]
 MOST_UNDER = 5000
 MOST_TRIES = 10
-AT_A_TIME = 32
-UNDO_MS = 30_000
+BATCH = 100
+AT_A_TIME = 16
 
 _BECOMES = {
     "approve": Status.APPROVED,
@@ -35,24 +39,19 @@ _BECOMES = {
     "spam": Status.REJECTED,
     "hide": Status.PENDING,
 }
-_FROM = {
+_FROM: dict[str, Sequence[Status]] = {
     "approve": (Status.PENDING, Status.REJECTED, Status.APPROVED),
     "reject": (Status.PENDING, Status.APPROVED, Status.REJECTED),
     "spam": (Status.PENDING, Status.APPROVED, Status.REJECTED),
     "hide": (Status.APPROVED,),
 }
+_SAID = ("held_for", "told_why", "decided_by")
 
 
-class NothingToUndo(NotFound):
-    """There is no such action, or it was not one that can be undone."""
+class AlreadyDecided(Conflict):
+    """Somebody else was quicker: this comment is {status} already."""
 
-    code = "nothing_to_undo"
-
-
-class TooLateToUndo(Conflict):
-    """This can no longer be undone: {why}."""
-
-    code = "too_late_to_undo"
+    code = "already_decided"
 
 
 class Outcome(Struct):
@@ -64,6 +63,26 @@ class Outcome(Struct):
     """Comment to the code of what went wrong."""
 
 
+class _Verdict(Struct, frozen=True, kw_only=True):
+    """What is to become of comments, and who says so."""
+
+    action: str
+    status: Status
+    allowed: Sequence[Status]
+    by: UserId | None
+    reason: str | None = None
+    told: str | None = None
+    said: dict[str, str] | None = None
+    """What was said of the comment before, when that is to be said again."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Which fields of the record it sets and takes away."""
+        if self.said is not None:
+            return {"set_fields": self.said, "remove_fields": [name for name in _SAID if name not in self.said]}
+        return _fields(self.status, by=self.by, reason=self.reason, told=self.told)
+
+
 class DecisionService:
     def __init__(
         self,
@@ -72,106 +91,175 @@ class DecisionService:
         keys: Keys,
         clock: Clock,
         comment_queries: CommentQueries,
+        user_queries: UserQueries,
         snapshots: Snapshots,
-        log: ModerationLog,
+        deleting: Deleting,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._clock = clock
         self._comment_queries = comment_queries
+        self._user_queries = user_queries
         self._snapshots = snapshots
-        self._log = log
+        self._deleting = deleting
         self._wake_outbox = wake_outbox
         self._decide = Decide(redis, keys)
 
     async def decide(
-        self, site: Site, comment_id: CommentId, action: Action, *, by: Viewer | None, reason: str | None = None
+        self,
+        site: Site,
+        comment_id: CommentId,
+        action: Action,
+        *,
+        by: Viewer | None,
+        reason: str | None = None,
+        told: str | None = None,
+        expects: Expected | None = None,
     ) -> Decided:
-        """By a moderator, or by nobody when reports weigh enough."""
-        return await self._settle(
-            site, comment_id, action, _BECOMES[action], _FROM[action], by=by.id if by else None, reason=reason
+        """By a moderator, or by nobody when reports weigh enough. The author hears the reason, or what is `told` instead.
+        Whoever `expects` that it still waits is refused when somebody else was quicker."""
+        try:
+            if action == "delete":
+                return await self._deleting.delete(site, comment_id, by=_doer(by), reason=reason, expects=expects)
+            verdict = _verdict(action, by=by.id if by else None, reason=reason, told=told, expects=expects)
+            return await self._settle(site, comment_id, verdict)
+        except NotInThisState as error:
+            raise _plainly(error, expects) from None
+
+    async def grant_appeal(self, site: Site, comment_id: CommentId, *, by: Viewer, reason: str | None) -> Decided:
+        """Show a comment because its author asked for another look."""
+        verdict = _Verdict(
+            action="appeal_granted", status=Status.APPROVED, allowed=_FROM["approve"], by=by.id, reason=reason
         )
+        return await self._settle(site, comment_id, verdict)
 
     async def decide_all(
-        self, site: Site, comment_ids: Sequence[CommentId], action: Action, *, by: Viewer, reason: str | None = None
+        self,
+        site: Site,
+        comment_ids: Sequence[CommentId],
+        action: Action,
+        *,
+        by: Viewer,
+        reason: str | None = None,
+        expects: Expected | None = None,
     ) -> Outcome:
-        """Each for itself: what fails is said and holds nobody up. Parents before replies, which need them shown."""
-        outcome = Outcome({}, {})
+        """Each for itself: what fails is said and holds nobody up. Parents before replies, which need them shown. Whoever
+        is no moderator any more after some of it does not do the rest."""
+        wanted = list(dict.fromkeys(comment_ids))
+        found = await self._comment_queries.by_ids(site.id, wanted)
+        known = {comment.id for comment in found if comment.status is not Status.DELETED}
+        outcome = Outcome({}, {one: CommentNotFound.code for one in wanted if one not in known})
+        ordered = sorted((one for one in found if one.id in known), key=lambda one: one.depth)
+        may = True
+        for start in range(0, len(ordered), BATCH):
+            batch = ordered[start : start + BATCH]
+            may = may and (start == 0 or await self._may_still(by))
+            if not may:
+                outcome.failed |= {comment.id: Forbidden.code for comment in batch}
+            elif action == "delete":
+                await self._delete_batch(site, batch, outcome, by=by, reason=reason, expects=expects)
+            else:
+                verdict = _verdict(action, by=by.id, reason=reason, told=None, expects=expects)
+                await self._decide_batch(site, batch, verdict, outcome, expects=expects)
+        return outcome
+
+    async def take_back(self, site: Site, entry: LogEntry, *, by: Viewer) -> Decided:
+        """Only if nobody has decided otherwise since."""
+        if entry.comment_id is None or entry.before is None or entry.after is None:
+            raise CommentNotFound
+        verdict = _Verdict(
+            action=f"undo_{entry.action}",
+            status=Status(entry.before),
+            allowed=(Status(entry.after),),
+            by=by.id,
+            said=entry.said,
+        )
+        return await self._settle(site, entry.comment_id, verdict)
+
+    async def _decide_batch(
+        self,
+        site: Site,
+        batch: Sequence[Comment],
+        verdict: _Verdict,
+        outcome: Outcome,
+        *,
+        expects: Expected | None,
+    ) -> None:
+        """All in one round trip; what was voted on or moved meanwhile is decided once more by itself."""
+        answers = await self._decide.all([await self._case(site, comment, verdict) for comment in batch])
+        for comment, answer in zip(batch, answers, strict=True):
+            result: Decided | ThreadKitError = answer
+            if isinstance(answer, CommentChanged):
+                try:
+                    result = await self._settle(site, comment.id, verdict)
+                except ThreadKitError as error:
+                    result = error
+            if isinstance(result, ThreadKitError):
+                outcome.failed[comment.id] = _plainly(result, expects).code
+            else:
+                outcome.done[comment.id] = result.entry_id
+        for page_id in {comment.page_id for comment in batch}:
+            self._snapshots.drop(page_id)
+        self._wake_outbox(site.id)
+
+    async def _delete_batch(
+        self,
+        site: Site,
+        batch: Sequence[Comment],
+        outcome: Outcome,
+        *,
+        by: Viewer,
+        reason: str | None,
+        expects: Expected | None,
+    ) -> None:
         turns = asyncio.Semaphore(AT_A_TIME)
 
         async def one(comment_id: CommentId) -> None:
             async with turns:
                 try:
-                    decided = await self.decide(site, comment_id, action, by=by, reason=reason)
+                    decided = await self.decide(site, comment_id, "delete", by=by, reason=reason, expects=expects)
                     outcome.done[comment_id] = decided.entry_id
                 except ThreadKitError as error:
                     outcome.failed[comment_id] = error.code
 
-        found = await self._comment_queries.by_ids(site.id, list(dict.fromkeys(comment_ids)))
-        known = {comment.id for comment in found}
-        for comment_id in comment_ids:
-            if comment_id not in known:
-                outcome.failed[comment_id] = CommentNotFound.code
-        for depth in sorted({comment.depth for comment in found}):
-            await asyncio.gather(*(one(comment.id) for comment in found if comment.depth == depth))
-        return outcome
+        await asyncio.gather(*(one(comment.id) for comment in batch))
 
-    async def undo(self, site: Site, entry_id: str, *, by: Viewer) -> Decided:
-        """Within half a minute, and only if nobody has decided otherwise since."""
-        entry = await self._log.entry(site.id, entry_id)
-        if entry is None or entry.comment_id is None or entry.before is None or entry.after is None:
-            raise NothingToUndo
-        if self._clock.now_ms() - entry.at_ms > UNDO_MS:
-            raise TooLateToUndo(why="half a minute is over")
-        return await self._settle(
-            site,
-            entry.comment_id,
-            f"undo_{entry.action}",
-            Status(entry.before),
-            (Status(entry.after),),
-            by=by.id,
-            reason=None,
-        )
+    async def _may_still(self, by: Viewer) -> bool:
+        now = await self._user_queries.viewer(by.id, by.session.id, by.site_id)
+        return now is not None and now.role >= Role.MODERATOR
 
-    async def _settle(
-        self,
-        site: Site,
-        comment_id: CommentId,
-        action: str,
-        status: Status,
-        allowed: Sequence[Status],
-        *,
-        by: UserId | None,
-        reason: str | None,
-    ) -> Decided:
+    async def _settle(self, site: Site, comment_id: CommentId, verdict: _Verdict) -> Decided:
         for _ in range(MOST_TRIES):
             comment = await self._comment_queries.by_id(site.id, comment_id)
             if comment is None or comment.status is Status.DELETED:
                 raise CommentNotFound
-            under = await self._comment_queries.under(comment, most=MOST_UNDER) if comment.reply_count else []
-            now_ms = self._clock.now_ms()
-            facts: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment.id, "by": by}
-            facts |= {"user_id": comment.author_id, "reason": reason, "at_ms": now_ms}
             try:
-                decided = await self._decide(
-                    self._ranked(site, comment),
-                    [self._ranked(site, one) for one in under],
-                    await self._places_above(comment) if status is not Status.APPROVED else [],
-                    status=status,
-                    allowed=allowed,
-                    now_ms=now_ms,
-                    set_fields={"held_for": msgspec.json.encode([reason]).decode()} if reason else {},
-                    remove_fields=["held_for"] if status is Status.APPROVED else [],
-                    entry=facts,
-                    events=_events(comment, action, by=by, reason=reason, now_ms=now_ms),
-                    posted_event=posted_event(comment),
-                    closes_reports=action in ("approve", "reject", "spam"),
-                )
+                decided = await self._decide(await self._case(site, comment, verdict))
             except CommentChanged:  # somebody voted in between
                 continue
             self._snapshots.drop(comment.page_id)
             self._wake_outbox(site.id)
             return decided
         raise CommentChanged
+
+    async def _case(self, site: Site, comment: Comment, verdict: _Verdict) -> Case:
+        under = await self._comment_queries.under(comment, most=MOST_UNDER) if comment.reply_count else []
+        now_ms = self._clock.now_ms()
+        action, by, reason = verdict.action, verdict.by, verdict.reason
+        entry: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment.id, "by": by}
+        entry |= {"user_id": comment.author_id, "reason": reason, "at_ms": now_ms}
+        return Case(
+            ranked=self._ranked(site, comment),
+            under=[self._ranked(site, one) for one in under],
+            above=await self._places_above(comment) if verdict.status is not Status.APPROVED else [],
+            status=verdict.status,
+            allowed=verdict.allowed,
+            now_ms=now_ms,
+            **verdict.fields,
+            entry=entry,
+            events=_events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms),
+            posted_event=posted_event(comment),
+            closing=_closing(comment, action, verdict.status, by=by, now_ms=now_ms),
+        )
 
     async def _places_above(self, comment: Comment) -> list[Comment]:
         """Everything above a comment, if what is right above it is only a place that may go with it."""
@@ -185,6 +273,50 @@ class DecisionService:
     def _ranked(self, site: Site, comment: Comment) -> Ranked:
         hot = scoring.hot(site.settings.hot, comment.upvotes, comment.downvotes, comment.created_ms)
         return Ranked(comment, scoring.as_text(hot))
+
+
+def _verdict(
+    action: Action, *, by: UserId | None, reason: str | None, told: str | None, expects: Expected | None
+) -> _Verdict:
+    allowed = (Status.PENDING,) if expects else _FROM[action]
+    return _Verdict(action=action, status=_BECOMES[action], allowed=allowed, by=by, reason=reason, told=told)
+
+
+def _plainly(error: ThreadKitError, expects: Expected | None) -> ThreadKitError:
+    """To whoever expected that it waits, another state means that somebody else was quicker."""
+    if expects and isinstance(error, NotInThisState):
+        return AlreadyDecided(**error.facts)
+    return error
+
+
+def _doer(by: Viewer | None) -> Viewer:
+    if by is None:
+        raise Forbidden
+    return by
+
+
+def _fields(status: Status, *, by: UserId | None, reason: str | None, told: str | None) -> dict[str, Any]:
+    """Which fields of the record a decision sets and takes away."""
+    fields: dict[str, str | None] = {"decided_by": by}
+    if status is Status.APPROVED:
+        fields |= {"held_for": None, "told_why": None}
+    elif reason:  # without one the reason before still stands
+        fields |= {"held_for": _list(reason), "told_why": _list(told)}
+    return {
+        "set_fields": {name: value for name, value in fields.items() if value},
+        "remove_fields": [name for name, value in fields.items() if not value],
+    }
+
+
+def _list(sentence: str | None) -> str | None:
+    return msgspec.json.encode([sentence]).decode() if sentence else None
+
+
+def _closing(comment: Comment, action: str, status: Status, *, by: UserId | None, now_ms: int) -> Closing | None:
+    if action not in ("approve", "reject", "spam", "appeal_granted"):
+        return None
+    outcome: Literal["stays", "removed"] = "stays" if status is Status.APPROVED else "removed"
+    return Closing(comment_id=comment.id, outcome=outcome, by=by, at_ms=now_ms)
 
 
 def _events(comment: Comment, action: str, *, by: UserId | None, reason: str | None, now_ms: int) -> list[bytes]:

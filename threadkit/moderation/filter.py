@@ -104,7 +104,10 @@ class LearningFilter:
         """Of somebody who leaves nothing is kept that has their name on it."""
         keys = self._keys.site(site_id)
         await self._redis.unlink(
-            keys.author_decisions(user_id), keys.author_lately(user_id), keys.recent_texts(user_id)
+            keys.author_decisions(user_id),
+            keys.author_lately(user_id),
+            keys.recent_texts(user_id),
+            keys.notes_about(user_id),
         )
 
 

@@ -1,19 +1,19 @@
 """The gate every text passes on its way to a page: proof of being human, the screens, and what others say of it."""
 
 import re
-from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import structlog
 from redis.exceptions import RedisError
 
-from threadkit.comments.model import Comment, Visit
+from threadkit.comments.model import Comment, Objections, Visit
 from threadkit.ids import CommentId
 from threadkit.moderation.decisions import DecisionService
 from threadkit.moderation.model import Attempt
 from threadkit.moderation.outside.model import Visitor
 from threadkit.moderation.outside.turnstile import Turnstile
 from threadkit.moderation.screener import Screener
+from threadkit.notifications.model import LONGEST_REASON
 from threadkit.sites.model import Site
 from threadkit.users.viewer import Viewer
 
@@ -34,18 +34,28 @@ class ModerationGate:
         """Raises for whoever should show that they are human and does not."""
         await self._turnstile.require_human(site, author, visit.turnstile_token, visit.client, address=visit.address)
 
-    async def judge(self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit) -> Sequence[str] | None:
+    async def judge(self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit) -> Objections | None:
         """Why a comment must wait; None when it need not. Raises for one that is refused."""
         verdict = await self._screener.screen(
             _attempt(site, comment, author, visit), Visitor(address=visit.address, user_agent=visit.user_agent)
         )
         if verdict.kind == "refuse":
             raise verdict.error()
-        return [reason.sentence for reason in verdict.reasons] if verdict.kind == "hold" else None
+        if verdict.kind != "hold":
+            return None
+        return Objections(
+            [reason.sentence for reason in verdict.reasons],
+            [reason.told or reason.sentence for reason in verdict.reasons],
+        )
 
-    async def hold(self, site: Site, comment: Comment, reasons: Sequence[str]) -> None:
+    async def hold(self, site: Site, comment: Comment, objections: Objections) -> None:
         """Take a comment that is shown off the page until somebody has looked."""
-        await self._decisions.decide(site, comment.id, "hide", by=None, reason="; ".join(reasons))
+        reason, told = "; ".join(objections.reasons), "; ".join(objections.told)[:LONGEST_REASON]
+        await self._decisions.decide(site, comment.id, "hide", by=None, reason=reason, told=told)
+
+    async def delete(self, site: Site, comment: Comment, *, by: Viewer) -> str:
+        """A moderator takes somebody's comment away; the answer undoes it."""
+        return (await self._decisions.decide(site, comment.id, "delete", by=by)).entry_id
 
     async def remember(
         self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit, as_id: CommentId

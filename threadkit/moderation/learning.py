@@ -23,9 +23,11 @@ T = TypeVar("T")
 
 DECISIONS: dict[str, Decision] = {
     "approve": "approved",
+    "appeal_granted": "approved",
     "reject": "rejected",
     "spam": "rejected",
     "undo_approve": "undo",
+    "undo_appeal_granted": "undo",
     "undo_reject": "undo",
     "undo_spam": "undo",
 }

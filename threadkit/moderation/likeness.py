@@ -1,6 +1,8 @@
 """Whether two texts are nearly the same: their overlapping runs of letters, compared by a small sketch of each."""
 
+import functools
 import hashlib
+import struct
 import zlib
 
 from msgspec import Struct
@@ -25,20 +27,23 @@ class Sketch(Struct, frozen=True):
         return self.letters < SHORT
 
     def encode(self) -> str:
-        return f"{self.digest} {self.letters} {','.join(f'{run:x}' for run in self.runs)}"
+        return f"{self.digest} {self.letters} {struct.pack(f'>{len(self.runs)}I', *self.runs).hex()}"
 
     @classmethod
     def decode(cls, text: str) -> "Sketch":
         digest, letters, runs = text.split(" ")
-        return cls(digest, int(letters), tuple(int(run, 16) for run in runs.split(",") if run))
+        return cls(digest, int(letters), struct.unpack(f">{len(runs) // 8}I", bytes.fromhex(runs)))
 
 
+@functools.lru_cache(maxsize=16)  # a text is looked at before it is written, and remembered after
 def sketch(text: str) -> Sketch:
     plain = normal(text)
     # A text of signs only has no letters to compare.
     letters = "".join(words_of(plain)) or "".join(plain.split())
-    raw = letters.encode(errors="replace")
-    runs = {_mixed(zlib.crc32(letters[at : at + RUN].encode(errors="replace"))) for at in range(len(letters) - RUN + 1)}
+    raw = letters.encode("utf-32-le", errors="replace")
+    ends = range(RUN * 4, len(raw) + 1, 4)
+    # Spread, because a checksum of few letters fills its range unevenly.
+    runs = {zlib.crc32(raw[end - RUN * 4 : end]) * 0x9E3779B1 & 0xFFFFFFFF for end in ends}
     digest = hashlib.blake2b(raw, digest_size=8).hexdigest()
     return Sketch(digest, len(letters), tuple(sorted(runs)[:KEPT]))
 
@@ -53,9 +58,3 @@ def likeness(one: Sketch, other: Sketch) -> float:
         return 0.0
     mine, theirs = set(one.runs), set(other.runs)
     return sum(run in mine and run in theirs for run in chosen) / len(chosen)
-
-
-def _mixed(number: int) -> int:
-    """Spread, because a checksum of few letters fills its range unevenly."""
-    number = (number ^ (number >> 16)) * 0x45D9F3B & 0xFFFFFFFF
-    return (number ^ (number >> 16)) * 0x45D9F3B & 0xFFFFFFFF

@@ -1,6 +1,7 @@
 """The moderation log: who did what to whom, why and when. It can be added to and read, and nothing else."""
 
 import re
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -10,6 +11,8 @@ from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 
+LOOK_BATCH = 500
+MOST_LOOKED_AT = 5000
 _ENTRY_ID = re.compile(r"\d{1,20}-\d{1,20}")
 
 
@@ -24,6 +27,10 @@ class LogEntry(Struct, kw_only=True, omit_defaults=True):
     before: str | None = None
     after: str | None = None
     until_ms: int | None = None
+    said: dict[str, str] | None = None
+    """What was said of a comment before: fields of its record. Only there to be undone, so lists leave it out."""
+    count: int | None = None
+    job_id: str | None = None
 
 
 class ModerationLog:
@@ -37,14 +44,41 @@ class ModerationLog:
         found = await self._redis.xrevrange(self._keys.site(site_id).modlog(), start, "-", count=limit)
         return [_read(entry_id, fields) for entry_id, fields in found]
 
+    async def write(self, site_id: SiteId, entry: dict[str, Any]) -> None:
+        """For what is no script's own step; whatever a script changes is written down by the script."""
+        await self._redis.xadd(self._keys.site(site_id).modlog(), {"entry": msgspec.json.encode(entry)})
+
+    async def about(self, site_id: SiteId, user_id: UserId, *, limit: int) -> list[LogEntry]:
+        """The newest about one person, among the newest few thousand of all."""
+        found: list[LogEntry] = []
+        before: str | None = None
+        for _ in range(MOST_LOOKED_AT // LOOK_BATCH):
+            batch = await self.newest(site_id, before=before, limit=LOOK_BATCH)
+            found += [entry for entry in batch if entry.user_id == user_id]
+            if len(found) >= limit or len(batch) < LOOK_BATCH:
+                break
+            before = batch[-1].id
+        return found[:limit]
+
+    async def all(self, site_id: SiteId) -> AsyncIterator[list[LogEntry]]:
+        """Everything there is now, oldest first, a few hundred at a time. What is added meanwhile is not waited for."""
+        key = self._keys.site(site_id).modlog()
+        last = await self._redis.xrevrange(key, "+", "-", count=1)
+        start = "-"
+        while last and (found := await self._redis.xrange(key, start, last[0][0], count=LOOK_BATCH)):
+            yield [_read(entry_id, fields) for entry_id, fields in found]
+            start = f"({found[-1][0]}"
+
     async def entry(self, site_id: SiteId, entry_id: str) -> LogEntry | None:
         if not _ENTRY_ID.fullmatch(entry_id):
             return None
         found = await self._redis.xrange(self._keys.site(site_id).modlog(), entry_id, entry_id)
-        return _read(*found[0]) if found else None
+        return _read(*found[0], is_whole=True) if found else None
 
 
-def _read(entry_id: str, fields: dict[str, Any]) -> LogEntry:
+def _read(entry_id: str, fields: dict[str, Any], *, is_whole: bool = False) -> LogEntry:
     entry = msgspec.json.decode(fields["entry"], type=LogEntry)
     entry.id = entry_id
+    if not is_whole:
+        entry.said = None
     return entry

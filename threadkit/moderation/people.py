@@ -1,110 +1,183 @@
-"""What moderators do with people: bans, for a while or for ever, and shadow bans."""
+"""What moderators do with people: bans, for a while or for ever, and shadow bans; here, or on every site at once."""
 
 from collections.abc import Callable
 from typing import Any
 
-from threadkit.clock import Clock
-from threadkit.comments.model import Status
-from threadkit.comments.queries import CommentQueries
-from threadkit.comments.service import CommentService
-from threadkit.errors import Forbidden, Invalid
+from threadkit.clock import Clock, from_iso, iso
 from threadkit.ids import SiteId, UserId
-from threadkit.moderation.decision_scripts import SetStanding
+from threadkit.moderation.log import LogEntry, ModerationLog
+from threadkit.moderation.people_model import (
+    CannotBanOneself,
+    HigherRole,
+    List,
+    Mark,
+    NotOwnerEverywhere,
+    StandsOtherwise,
+)
+from threadkit.moderation.people_scripts import SetStanding
+from threadkit.moderation.standing import StandingQueries
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
-from threadkit.sites.roles import Role, RoleService
+from threadkit.sites.queries import SiteQueries
+from threadkit.sites.roles import Role
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
+from threadkit.users.model import User
+from threadkit.users.registry import UserRegistry
 from threadkit.users.viewer import Viewer
-
-MOST_DELETED = 10_000
-BATCH = 200
-REMOVED_TEXT = "[deleted by admin]"
-
-
-class CannotBanOneself(Invalid):
-    """Cannot {deed} yourself"""
-
-    code = "cannot_ban_oneself"
-
-
-class HigherRole(Forbidden):
-    """Cannot {deed} a user with an equal or higher role"""
-
-    code = "higher_role"
 
 
 class PeopleService:
+    """`by` nobody is whoever runs the server, who may do anything. What was done is answered with the id of its entry in
+    the log; what was so already, with None."""
+
     def __init__(
         self,
         *,
         redis: Commands,
         keys: Keys,
         clock: Clock,
-        roles: RoleService,
-        comments: CommentService,
-        comment_queries: CommentQueries,
+        standing: StandingQueries,
+        registry: UserRegistry,
+        site_queries: SiteQueries,
+        log: ModerationLog,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._redis = redis
         self._keys = keys
         self._clock = clock
-        self._roles = roles
-        self._comments = comments
-        self._comment_queries = comment_queries
+        self._standing = standing
+        self._registry = registry
+        self._site_queries = site_queries
+        self._log = log
         self._wake_outbox = wake_outbox
         self._set_standing = SetStanding(redis, keys)
 
-    async def ban(self, site: Site, user_id: UserId, *, by: Viewer, hours: int | None, reason: str | None) -> None:
-        await self._check(site, user_id, by, "ban")
+    async def ban(
+        self, site: Site, user_id: UserId, *, by: Viewer | None, hours: int | None, reason: str | None
+    ) -> str | None:
         now_ms = self._clock.now_ms()
         until_ms = now_ms + hours * 3_600_000 if hours else None
-        told = ModAction(user_id=user_id, action="ban", by=by.id, reason=reason, at_ms=now_ms)
-        entry = self._entry(site, "ban", user_id, by, reason) | {"until_ms": until_ms}
-        await self._set_standing(
-            site.id, user_id, is_shadow=False, is_on=True, until_ms=until_ms, entry=entry, event=told.encoded
+        told = ModAction(user_id=user_id, action="ban", by=by.id if by else None, reason=reason, at_ms=now_ms)
+        return await self._set(
+            site, user_id, "ban", is_on=True, by=by, reason=reason, until_ms=until_ms, event=told.encoded
         )
-        await self._tell(site, user_id)
 
-    async def unban(self, site: Site, user_id: UserId, *, by: Viewer) -> None:
-        await self._check(site, user_id, by, "unban")
-        entry = self._entry(site, "unban", user_id, by, None)
-        await self._set_standing(site.id, user_id, is_shadow=False, is_on=False, until_ms=None, entry=entry)
-        await self._tell(site, user_id)
+    async def unban(self, site: Site, user_id: UserId, *, by: Viewer | None) -> str | None:
+        return await self._set(site, user_id, "ban", is_on=False, by=by)
 
-    async def shadowban(self, site: Site, user_id: UserId, *, by: Viewer, is_on: bool) -> None:
+    async def shadowban(
+        self, site: Site, user_id: UserId, *, by: Viewer | None, is_on: bool, reason: str | None = None
+    ) -> str | None:
         """They are not told: that is what it is for."""
-        await self._check(site, user_id, by, "shadowban")
-        entry = self._entry(site, "shadowban" if is_on else "unshadowban", user_id, by, None)
-        await self._set_standing(site.id, user_id, is_shadow=True, is_on=is_on, until_ms=None, entry=entry)
-        await self._tell(site, user_id)
+        return await self._set(site, user_id, "shadowban", is_on=is_on, by=by, reason=reason)
 
-    async def delete_comments(self, site: Site, user_id: UserId, *, by: Viewer) -> int:
-        """Everything they wrote here, up to ten thousand comments; says how many."""
-        deleted = offset = 0
-        while deleted < MOST_DELETED:
-            ids = await self._comment_queries.ids_by_author(site.id, user_id, offset=offset, limit=BATCH)
-            if not ids:
-                break
-            offset += BATCH
-            for comment in await self._comment_queries.by_ids(site.id, ids):
-                if comment.status is not Status.DELETED and comment.author_id == user_id:
-                    await self._comments.delete(site, comment.id, by=by, text=REMOVED_TEXT)
-                    deleted += 1
-        return deleted
+    async def take_back(self, site: Site, entry: LogEntry, *, by: Viewer) -> str:
+        """Undo a ban, a shadow ban, or the end of one, if it still stands as that entry left it."""
+        if entry.user_id is None or entry.before is None or entry.after is None:
+            raise StandsOtherwise
+        which: List = "shadowban" if "shadow" in entry.action else "ban"
+        until = entry.before.removeprefix("until ")
+        told = ModAction(user_id=entry.user_id, action=f"undo_{entry.action}", by=by.id, at_ms=self._clock.now_ms())
+        done = await self._set(
+            site,
+            entry.user_id,
+            which,
+            is_on=entry.before != "off",
+            by=by,
+            until_ms=from_iso(until) if until != entry.before else None,
+            event=told.encoded if which == "ban" else b"",
+            action=f"undo_{entry.action}",
+            expects=entry.after,
+        )
+        if done is None:
+            raise StandsOtherwise
+        return done
 
-    async def _check(self, site: Site, user_id: UserId, by: Viewer, deed: str) -> None:
+    async def ban_everywhere(
+        self, user: User, *, is_on: bool, by: UserId | None, reason: str | None, which: List = "ban"
+    ) -> bool:
+        """On every site of this server, at once, or not any more; every site's log tells."""
+        before = user.global_banned if which == "ban" else user.shadow_banned
+        if before == is_on or not await self._registry.set_standing(user.id, which, is_on=is_on):
+            return False
+        await self._tell(user.id)
+        deed = f"{'' if is_on else 'un'}{which}_everywhere"
+        for site in await self._site_queries.all():
+            entry = self._entry(site, deed, user.id, by, reason)
+            await self._log.write(site.id, entry | {"before": _word(before), "after": _word(is_on)})
+        return True
+
+    async def check(self, site: Site, user_id: UserId, by: Viewer | None, deed: str) -> None:
+        """Raises for who may not do this to that person."""
+        if by is None:
+            return
         if user_id == by.id:
             raise CannotBanOneself(deed=deed)
-        theirs = next((role for found, role in await self._roles.staff(site.id) if found == user_id), Role.USER)
-        if theirs >= by.role:
+        if (await self._standing.of(site.id, user_id)).role >= by.role:
             raise HigherRole(deed=deed)
 
-    async def _tell(self, site: Site, user_id: UserId) -> None:
-        """Their open sockets find out at once."""
+    async def check_everywhere(self, user_id: UserId, by: UserId | None) -> None:
+        """Who bans somebody from all sites must own all of them: a site's secret key speaks for that site only."""
+        sites = await self._site_queries.all()
+        if by is None and len(sites) > 1:
+            raise NotOwnerEverywhere
+        if by == user_id:
+            raise CannotBanOneself(deed="ban")
+        for site in sites:
+            if by is not None and (await self._standing.of(site.id, by)).role < Role.OWNER:
+                raise NotOwnerEverywhere
+            if (await self._standing.of(site.id, user_id)).role >= Role.OWNER:
+                raise HigherRole(deed="ban")
+
+    async def _set(
+        self,
+        site: Site,
+        user_id: UserId,
+        which: List,
+        *,
+        is_on: bool,
+        by: Viewer | None,
+        reason: str | None = None,
+        until_ms: int | None = None,
+        event: bytes = b"",
+        action: str = "",
+        expects: str = "",
+    ) -> str | None:
+        deed = f"{'' if is_on else 'un'}{which}"
+        await self.check(site, user_id, by, deed if is_on or which == "ban" else "shadowban")
+        entry = self._entry(site, action or deed, user_id, by.id if by else None, reason) | {"until_ms": until_ms}
+        now_ms: int = entry["at_ms"]
+        mark = Mark(
+            by=by.id if by else None,
+            reason=reason,
+            at_ms=now_ms,
+            state=f"until {iso(until_ms)}" if until_ms else "on",
+        )
+        done = await self._set_standing(
+            site.id,
+            user_id,
+            which,
+            mark if is_on else None,
+            until_ms=until_ms,
+            now_ms=now_ms,
+            by=by.id if by else None,
+            entry=entry,
+            event=event,
+            expects=expects,
+        )
         self._wake_outbox(site.id)
+        await self._tell(user_id)
+        return done
+
+    async def _tell(self, user_id: UserId) -> None:
+        """Their open sockets find out at once."""
         await self._redis.publish(self._keys.user(user_id).channel(), '{"type":"rights_changed"}')
 
-    def _entry(self, site: Site, action: str, user_id: UserId, by: Viewer, reason: str | None) -> dict[str, Any]:
-        facts: dict[str, Any] = {"site_id": site.id, "action": action, "user_id": user_id, "by": by.id}
+    def _entry(self, site: Site, action: str, user_id: UserId, by: UserId | None, reason: str | None) -> dict[str, Any]:
+        facts: dict[str, Any] = {"site_id": site.id, "action": action, "user_id": user_id, "by": by}
         return facts | {"reason": reason, "at_ms": self._clock.now_ms()}
+
+
+def _word(is_on: bool) -> str:
+    return "on" if is_on else "off"

@@ -18,12 +18,14 @@ class Wanted(Struct, frozen=True):
     page_id: PageId | None = None
     author_id: UserId | None = None
     reason: str | None = None
+    reported: bool | None = None
 
     def fits(self, comment: Comment) -> bool:
         return (
             (self.page_id is None or comment.page_id == self.page_id)
             and (self.author_id is None or comment.author_id == self.author_id)
             and (self.reason is None or any(self.reason in why for why in comment.held_for or ()))
+            and (self.reported is None or self.reported == bool(comment.report_weight))
         )
 
 
@@ -50,3 +52,7 @@ class QueueQueries:
 
     async def count(self, site_id: SiteId) -> int:
         return int(await self._redis.zcard(self._keys.site(site_id).modqueue()))
+
+    async def reports(self, site_id: SiteId) -> int:
+        """How many wait, of all people and comments."""
+        return int(await self._redis.zcard(self._keys.site(site_id).reports()))

@@ -1,18 +1,22 @@
 """Reports: what visitors find wrong, and what becomes of it."""
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from threadkit.clock import Clock, from_iso, iso
-from threadkit.comments.model import Comment, CommentNotFound
+from threadkit.comments.model import HIDE_AT, Closing, Comment, CommentNotFound
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.tree import is_visible
 from threadkit.errors import Invalid
 from threadkit.ids import CommentId, PageId, SiteId, UserId
-from threadkit.moderation.decision_scripts import AddReport, CloseReports, NotInThisState
+from threadkit.moderation.decision_scripts import AddReport, CloseReports, NotInThisState, ReopenReports
 from threadkit.moderation.decisions import DecisionService
+from threadkit.moderation.deleting import TooLateToUndo
+from threadkit.moderation.log import LogEntry
+from threadkit.moderation.reporters import Record, ReporterRecords
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role, RoleService
 from threadkit.storage.client import Commands
@@ -22,7 +26,6 @@ from threadkit.users.viewer import Viewer
 ReportReason = Literal["spam", "harassment", "hate_speech", "misinformation", "other"]
 Details = Annotated[str, Meta(max_length=1000)]
 
-HIDE_AT = 3.0
 NEWCOMER_MS = 7 * 86_400_000
 TRUSTED_COMMENTS = 20
 
@@ -54,6 +57,8 @@ class ReportService:
         comment_queries: CommentQueries,
         roles: RoleService,
         decisions: DecisionService,
+        reporters: ReporterRecords,
+        wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._redis = redis
         self._keys = keys
@@ -61,8 +66,11 @@ class ReportService:
         self._comment_queries = comment_queries
         self._roles = roles
         self._decisions = decisions
+        self._reporters = reporters
+        self._wake_outbox = wake_outbox
         self._add_report = AddReport(redis, keys)
         self._close_reports = CloseReports(redis, keys)
+        self._reopen_reports = ReopenReports(redis, keys)
 
     async def report(
         self, site: Site, comment_id: CommentId, *, by: Viewer, reason: ReportReason, details: str | None
@@ -74,6 +82,7 @@ class ReportService:
         if comment.author_id == by.id:
             raise CannotReportOneself
         now_ms = self._clock.now_ms()
+        weight = _weight(by, now_ms, await self._reporters.of(site.id, by.id))
         report = Report(
             comment_id=comment.id,
             page_id=comment.page_id,
@@ -82,11 +91,12 @@ class ReportService:
             details=details,
             created_at=iso(now_ms),
         )
-        _, weight = await self._add_report(
-            site.id, comment.id, by.id, msgspec.json.encode(report), now_ms=now_ms, weight=_weight(by, now_ms)
+        _, together = await self._add_report(
+            site.id, comment.id, by.id, msgspec.json.encode(report), now_ms=now_ms, weight=weight
         )
-        if weight >= HIDE_AT and not await self._is_staffs(site, comment):
-            await self._hide(site, comment)
+        if together >= HIDE_AT and not await self._is_staffs(site, comment):
+            # A moderator's report is enough, so it is theirs to answer for.
+            await self._hide(site, comment, by=by if by.role >= Role.MODERATOR else None)
 
     async def waiting(self, site_id: SiteId, *, offset: int, limit: int) -> list[Report]:
         """Oldest first."""
@@ -97,20 +107,33 @@ class ReportService:
         found = await self._redis.hvals(self._keys.site(site_id).comment_reports(comment_id))
         return [msgspec.json.decode(text, type=Report) for text in found]
 
-    async def dismiss(self, site: Site, comment_id: CommentId, *, by: Viewer) -> int:
-        """The comment stays as it is; says how many people had reported it."""
-        entry = {
-            "site_id": site.id,
-            "action": "dismiss_reports",
-            "comment_id": comment_id,
-            "by": by.id,
-            "at_ms": self._clock.now_ms(),
-        }
-        return len(await self._close_reports(site.id, comment_id, entry=entry))
+    async def dismiss(self, site: Site, comment_id: CommentId, *, by: Viewer) -> tuple[int, str | None]:
+        """The comment stays as it is; says how many people had reported it, and how to take that back."""
+        entry = self._entry(site, "dismiss_reports", comment_id, by)
+        closing = Closing(comment_id=comment_id, outcome="stays", by=by.id, at_ms=entry["at_ms"])
+        closed = await self._close_reports(site.id, closing, entry=entry)
+        self._wake_outbox(site.id)
+        return closed
 
-    async def _hide(self, site: Site, comment: Comment) -> None:
+    async def reopen(self, site: Site, dismissal: LogEntry, *, by: Viewer) -> str:
+        """Take a dismissal back. The answer is the id of the log entry."""
+        if dismissal.comment_id is None:
+            raise CommentNotFound
+        entry = self._entry(site, "undo_dismiss_reports", dismissal.comment_id, by)
+        entry_id = await self._reopen_reports(site.id, dismissal.comment_id, undoes=dismissal.id, entry=entry)
+        if entry_id is None:
+            raise TooLateToUndo(why="something else was decided since")
+        self._wake_outbox(site.id)
+        return entry_id
+
+    def _entry(self, site: Site, action: str, comment_id: CommentId, by: Viewer) -> dict[str, Any]:
+        facts: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment_id, "by": by.id}
+        return facts | {"at_ms": self._clock.now_ms()}
+
+    async def _hide(self, site: Site, comment: Comment, *, by: Viewer | None) -> None:
+        reason = "reported by a moderator" if by else "reported by several people"
         try:
-            await self._decisions.decide(site, comment.id, "hide", by=None, reason="reported by several people")
+            await self._decisions.decide(site, comment.id, "hide", by=by, reason=reason)
         except (NotInThisState, CommentNotFound):
             return  # a moderator was quicker
 
@@ -118,10 +141,13 @@ class ReportService:
         return any(user_id == comment.author_id for user_id, _ in await self._roles.staff(site.id))
 
 
-def _weight(reporter: Viewer, now_ms: int) -> float:
-    """New people count half, those with a record one and a half, moderators enough."""
+def _weight(reporter: Viewer, now_ms: int, record: Record) -> float:
+    """Moderators count enough. Of others it counts how often they were right, and before that is known, who they are:
+    new people half, those who have written much one and a half."""
     if reporter.role >= Role.MODERATOR:
         return HIDE_AT
+    if record.weight is not None:
+        return record.weight
     user = reporter.user
     if user.is_guest or now_ms - from_iso(user.created_at) < NEWCOMER_MS:
         return 0.5

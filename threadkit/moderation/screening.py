@@ -128,7 +128,7 @@ def learning(facts: Facts, rules: ScreeningRules) -> Objection | None:
     if judgement.sureness < rule.sureness:
         return None
     why = f": {', '.join(judgement.why)}" if judgement.why else ""
-    return _hold("looks_like_spam", f"like what was rejected here{why}")
+    return _hold("looks_like_spam", f"like what was rejected here{why}", told="like what was rejected here")
 
 
 SCREENS: dict[ScreenName, Screen] = {
@@ -148,8 +148,8 @@ def quoted(text: str) -> str:
     return "".join(char for char in text if char.isprintable() and char != "`")[:60]
 
 
-def _hold(code: str, sentence: str) -> Objection:
-    return Objection("hold", Reason(code=code, sentence=sentence))
+def _hold(code: str, sentence: str, *, told: str = "") -> Objection:
+    return Objection("hold", Reason(code=code, sentence=sentence, told=told))
 
 
 def _ago(minutes: int) -> str:

@@ -7,6 +7,7 @@ matter. In scripts that are written without spaces an entry is found anywhere.
 
 import functools
 import html
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -22,6 +23,8 @@ LONGEST_WORD = 100
 LONGEST_ENDING = 4
 LEAST_LETTERS = 2
 LEAST_STEM = 3
+
+_ASCII_WORD = re.compile(r"[a-z0-9A-Z]+")
 
 # Thai, Lao, Khmer, Burmese, kana, and the ideographs: nothing between the words.
 _UNSPACED = (
@@ -54,6 +57,8 @@ def normal(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """The words of a text in its normal form; marks belong to their letters, everything else separates."""
+    if text.isascii():
+        return [word[:LONGEST_WORD] for word in _ASCII_WORD.findall(text)]
     kept = {char for char in set(text) if char.isalnum() or unicodedata.category(char)[0] == "M"}
     return [word[:LONGEST_WORD] for word in "".join(char if char in kept else " " for char in text).split()]
 

@@ -22,11 +22,15 @@ from threadkit.users.model import ANONYMOUS_USER, DELETED_USER, User, UserPublic
 
 NotificationId = NewType("NotificationId", str)
 Kind = Literal["reply", "mention", "upvote", "mod_action"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+"""What clients know (contract 3.2). What became of one's reports is a `mod_action` to them."""
+Topic = Literal["reply", "mention", "upvote", "mod_action", "report_outcome"]
+"""What people can switch off."""
+TOPICS: tuple[Topic, ...] = get_args(Topic)
 NOBODY = frozenset({ANONYMOUS_USER, DELETED_USER})
 
 UPVOTES_GROUPED_MS = 3_600_000
 LONGEST_EXCERPT = 140
+LONGEST_REASON = 500
 
 _BLOCKS = re.compile(r"</?(?:p|br|hr|li|ul|ol|pre|blockquote|h[1-6]|t[rdh])\b[^>]*(?:>|$)")
 _TAGS = re.compile(r"<[^>]*(?:>|$)")
@@ -53,6 +57,7 @@ class Notification(Struct, frozen=True, kw_only=True, omit_defaults=True):
     action: str | None = None
     reason: str | None = None
     excerpt: str | None = None
+    outcome: str | None = None
 
 
 class NotificationView(Struct, frozen=True, kw_only=True):
@@ -73,6 +78,8 @@ class NotificationView(Struct, frozen=True, kw_only=True):
     excerpt: str
     action: str | None
     reason: str | None
+    outcome: str | None
+    """Of what one reported: `stays` or `removed`."""
 
 
 class NotificationPage(Struct):
@@ -88,19 +95,20 @@ class Preferences(Struct, frozen=True, kw_only=True):
     mention: bool = True
     upvote: bool = True
     mod_action: bool = True
+    report_outcome: bool = True
 
     @classmethod
     def stored(cls, switched_off: str | None) -> "Preferences":
         off = (switched_off or "").split()
-        return cls(**{kind: kind not in off for kind in KINDS})
+        return cls(**{topic: topic not in off for topic in TOPICS})
 
     @property
     def switched_off(self) -> str:
         """As the profile keeps it: nothing for those who never chose."""
-        return " ".join(kind for kind in KINDS if not getattr(self, kind))
+        return " ".join(topic for topic in TOPICS if not getattr(self, topic))
 
-    def wants(self, kind: Kind) -> bool:
-        return bool(getattr(self, kind))
+    def wants(self, topic: Topic) -> bool:
+        return bool(getattr(self, topic))
 
 
 class ModAction(Struct, kw_only=True, omit_defaults=True, tag="mod_action", tag_field="type"):
@@ -111,7 +119,7 @@ class ModAction(Struct, kw_only=True, omit_defaults=True, tag="mod_action", tag_
     action: Annotated[str, Meta(min_length=1, max_length=100)]
     comment_id: CommentId | None = None
     by: UserId | None = None
-    reason: Annotated[str, Meta(max_length=500)] | None = None
+    reason: Annotated[str, Meta(max_length=LONGEST_REASON)] | None = None
     excerpt: Annotated[str, Meta(max_length=LONGEST_EXCERPT)] | None = None
     at_ms: int | None = None
 
@@ -199,4 +207,5 @@ def view_of(
         excerpt=notice.excerpt or shown,
         action=notice.action,
         reason=notice.reason,
+        outcome=notice.outcome,
     )

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from threadkit.ids import SiteId, UserId
-from threadkit.notifications.model import NOBODY, Kind, Notification, Preferences
+from threadkit.notifications.model import NOBODY, Notification, Preferences, Topic
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.records import from_hash
@@ -21,8 +21,8 @@ class Hearer(Struct, frozen=True):
     has_blocked_sender: bool
     preferences: Preferences
 
-    def wants(self, kind: Kind) -> bool:
-        return self.is_there and not self.has_blocked_sender and self.preferences.wants(kind)
+    def wants(self, topic: Topic) -> bool:
+        return self.is_there and not self.has_blocked_sender and self.preferences.wants(topic)
 
 
 class Circumstances(Struct, frozen=True):

@@ -23,6 +23,7 @@ class Choice(Struct, kw_only=True):
     mention: bool | None = None
     upvote: bool | None = None
     mod_action: bool | None = None
+    report_outcome: bool | None = None
 
 
 @get("/", guards=[requires_user], summary="What happened that concerns me")

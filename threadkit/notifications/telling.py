@@ -5,7 +5,7 @@ may have changed while a handler was at work is looked at once more afterwards, 
 """
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -73,6 +73,21 @@ class _Voted(Struct):
     vote: str = ""
 
 
+class _ReportsClosed(Struct):
+    """What became of a comment, and who had reported it."""
+
+    comment_id: CommentId
+    outcome: Literal["stays", "removed"]
+    at_ms: int
+    by: UserId | None = None
+    reporters: list[UserId] = []
+
+
+class _ReportsReopened(Struct):
+    comment_id: CommentId
+    reporters: list[UserId] = []
+
+
 class Telling:
     def __init__(
         self,
@@ -99,10 +114,13 @@ class Telling:
 
     def register(self, handlers: Handlers) -> None:
         handlers.on("comment_posted", "notifications", self.comment_posted)
+        handlers.on("comment_restored", "notifications", self.comment_posted)
         handlers.on("comment_edited", "notifications", self.comment_edited)
         handlers.on("comment_deleted", "notifications", self.comment_deleted)
         handlers.on("karma", "notifications", self.voted)
         handlers.on("mod_action", "notifications", self.moderated)
+        handlers.on("reports_closed", "notifications", self.reports_closed)
+        handlers.on("reports_reopened", "notifications", self.reports_reopened)
 
     async def comment_posted(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
         posted = _understood(event, _Posted)
@@ -187,6 +205,42 @@ class Telling:
         await self._add(
             deed.user_id, notice, view_of(notice, comment=comment, page_url=url, sender=None), most=self._most
         )
+
+    async def reports_closed(self, site_id: SiteId, entry_id: str, event: Event) -> None:
+        """Not who decided, and not to whoever decided: they know."""
+        closed = _understood(event, _ReportsClosed)
+        told = [reporter for reporter in dict.fromkeys(closed.reporters) if reporter != closed.by]
+        found = await self._queries.circumstances(site_id, None, told)
+        comment = await self._comments.by_id(site_id, closed.comment_id)
+        url = await self._url(comment) if comment else None
+        for hearer in found.hearers:
+            if not hearer.wants("report_outcome"):
+                continue
+            notice = Notification(
+                id=notification_id(closed.at_ms, "report_outcome", site_id, entry_id, hearer.id),
+                notification_type="mod_action",
+                comment_id=closed.comment_id,
+                from_user_id=None,
+                read=False,
+                created_at=iso(closed.at_ms),
+                site_id=site_id,
+                action="report_outcome",
+                outcome=closed.outcome,
+            )
+            view = view_of(notice, comment=comment, page_url=url, sender=None)
+            await self._add(hearer.id, notice, view, most=self._most)
+
+    async def reports_reopened(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
+        """A decision was taken back: whoever was told the outcome was told wrongly, and will hear another."""
+        opened = _understood(event, _ReportsReopened)
+        for reporter in opened.reporters:
+            told = [
+                notice.id
+                for notice in await self._queries.all(reporter)
+                if notice.action == "report_outcome" and notice.comment_id == opened.comment_id
+            ]
+            if told:
+                await self._remove(reporter, site_id, told[:1])
 
     async def _tell(self, comment: Comment, kinds: Mapping[UserId, Kind], at_ms: int) -> None:
         notices = {name: about_comment(kind, comment, name, at_ms) for name, kind in kinds.items()}

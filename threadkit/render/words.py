@@ -1,12 +1,17 @@
 """Numbers, times and names as they stand on pages and in feeds."""
 
+import re
 from datetime import UTC, datetime
 
 from threadkit.pages.model import Page
 from threadkit.render.addresses import web_address
 from threadkit.text import clean_source
+from threadkit.users.model import GUEST_PREFIX
 
 NOBODY = "Somebody"
+GUEST = "Guest"
+
+_GUEST = re.compile(GUEST_PREFIX + r"-[a-z0-9]{10}(?:-(.*))?")
 
 
 def one_line(text: str) -> str:
@@ -15,6 +20,9 @@ def one_line(text: str) -> str:
 
 
 def name_of(author: str) -> str:
+    """As people read it: of a guest only what they called themselves. Contract 2.6."""
+    if guest := _GUEST.fullmatch(author):
+        return one_line(guest[1] or "") or GUEST
     return one_line(author) or NOBODY
 
 

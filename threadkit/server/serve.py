@@ -22,6 +22,7 @@ from threadkit.app import create_app
 from threadkit.errors import CannotStart
 from threadkit.keyring import Keyring, open_keyring
 from threadkit.live.protocol import LiveProtocol
+from threadkit.server.protocol import ReadersProtocol
 from threadkit.server.worker import settle_memory, store_address
 from threadkit.services import build
 from threadkit.settings import OLDER_NAMES, Loaded, Settings, env_name
@@ -129,7 +130,7 @@ def uvicorn_config(settings: Settings, app: Any, *, factory: bool = False) -> uv
         host=settings.host,
         port=settings.port,
         workers=settings.workers,
-        http="httptools",
+        http=ReadersProtocol,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         lifespan="on",
         log_config=None,

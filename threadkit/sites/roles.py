@@ -128,6 +128,7 @@ class RoleService:
         lists = [*self._sets(site_id).values(), keys.blocked(), keys.shadowbanned()]
         await self._set_role(lists, user_id)
         await self._redis.zrem(keys.ban_ends(), user_id)
+        await self._redis.hdel(keys.standings(), f"ban {user_id}", f"shadowban {user_id}")
 
     async def holders(self, site_id: SiteId, role: Role) -> list[UserId]:
         return sorted(await self._redis.smembers(self._sets(site_id)[role]))

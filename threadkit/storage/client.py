@@ -18,6 +18,7 @@ from redis.exceptions import ConnectionError as StoreConnectionError
 
 from threadkit.errors import CannotStart
 from threadkit.settings import StoreTuning
+from threadkit.storage.line import LinedRedis
 
 Commands: TypeAlias = (
     Any  # Redis | RedisCluster: their stubs disagree on what awaits, so calls are typed where they are made
@@ -109,7 +110,7 @@ def _host(text: str, default_port: int) -> tuple[str, int]:
 
 
 class Store:
-    """The clients of one process: short commands on a pool, and connections of their own for those who wait."""
+    """The clients of one process: short commands together, and connections of their own for those who wait."""
 
     def __init__(self, address: StoreAddress, tuning: StoreTuning) -> None:
         self.address = address
@@ -172,7 +173,10 @@ class Store:
             common |= {"host": host, "port": port}
             if address.tls:
                 common |= {"connection_class": SSLConnection}
-        return Redis(connection_pool=_InTurn(db=address.db, **pool_options, **common))
+        in_turn = _InTurn(db=address.db, **pool_options, **common)
+        if socket_timeout is None:
+            return Redis(connection_pool=in_turn)
+        return LinedRedis(in_turn, timeout_s=socket_timeout)
 
 
 async def close_client(client: Commands) -> None:

@@ -252,6 +252,41 @@ class SiteKeys(_Group):
 
     @key(
         Kind.HASH,
+        "which moderator looks at a comment now: by comment `{until, ms} {user_id}`",
+        writers="moderation comments",
+        ttl_s=60,
+    )
+    def claims(self) -> str:
+        return f"site:{self._id}:claims"
+
+    @key(
+        Kind.CHANNEL,
+        "what moderators do and what waits for them, as JSON with a `type`, and the length of the `queue`",
+        writers="comments moderation",
+    )
+    def staff_channel(self) -> str:
+        return f"site:{self._id}:staff"
+
+    @key(
+        Kind.STRING,
+        "what a moderator's deletion took from a comment, as JSON, for as long as it can be undone",
+        writers="comments moderation",
+        ttl_s=30,
+    )
+    def kept(self, comment_id: str) -> str:
+        return f"comment:{comment_id}:kept"
+
+    @key(
+        Kind.STRING,
+        "the reports of a comment that a decision closed, as JSON, for as long as it can be undone",
+        writers="comments moderation",
+        ttl_s=30,
+    )
+    def closed_reports(self, comment_id: str) -> str:
+        return f"comment:{comment_id}:reports:closed"
+
+    @key(
+        Kind.HASH,
         "what the filter knows of a token: `{rejected} {approved} {day}`, in how many texts it was and when last",
         writers="moderation",
     )
@@ -321,6 +356,19 @@ class SiteKeys(_Group):
     def comment_reports(self, comment_id: str) -> str:
         return f"comment:{comment_id}:reports"
 
+    @key(Kind.ZSET, "comments whose authors ask for another look", writers="comments moderation", score="asked ms")
+    def appeals(self) -> str:
+        return f"site:{self._id}:appeals"
+
+    @key(
+        Kind.ZSET,
+        "what became of a user's reports here: `{comment_id} upheld` or `dismissed`; the newest 100",
+        writers="moderation",
+        score="closed ms",
+    )
+    def reporter(self, user_id: str) -> str:
+        return f"site:{self._id}:reporter:{user_id}"
+
     @key(Kind.STREAM, "what moderators did, each entry as JSON; only ever added to", writers="moderation")
     def modlog(self) -> str:
         return f"site:{self._id}:modlog"
@@ -328,6 +376,20 @@ class SiteKeys(_Group):
     @key(Kind.ZSET, "users whose ban ends by itself", writers="moderation", score="when it ends, ms")
     def ban_ends(self) -> str:
         return f"site:{self._id}:bans"
+
+    @key(
+        Kind.HASH, "why somebody is banned here: `ban {user_id}` or `shadowban {user_id}` → JSON", writers="moderation"
+    )
+    def standings(self) -> str:
+        return f"site:{self._id}:standings"
+
+    @key(Kind.HASH, "what is being done in the background, by job, as JSON; the newest 100", writers="moderation")
+    def jobs(self) -> str:
+        return f"site:{self._id}:jobs"
+
+    @key(Kind.HASH, "what moderators noted about a user, by note, as JSON; at most 100", writers="moderation")
+    def notes_about(self, user_id: str) -> str:
+        return f"site:{self._id}:author:{user_id}:notes"
 
     @key(Kind.STRING, "a text (a digest) that Akismet called spam", writers="moderation", ttl_s=2_592_000)
     def akismet_spam(self, text_digest: str) -> str:

@@ -47,6 +47,25 @@ class LuaScript:
                 await asyncio.sleep(pause_s)
         return await self._once(keys, args)
 
+    async def _run_all(self, calls: Sequence[tuple[Sequence[str], Sequence[str | int]]]) -> list[Any]:
+        """Several calls in one round trip and in this order, each atomic for itself; never sent a second time. In a
+        cluster all of them must be about one site."""
+        async with self._client.pipeline(transaction=False) as pipe:
+            for keys, args in calls:
+                pipe.execute_command("EVALSHA", self._sha, len(keys), *keys, *args)
+            replies = await pipe.execute(raise_on_error=False) if calls else []
+        # A server that does not know the script has done nothing; one call by itself makes it known.
+        unknown = [number for number, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+        if unknown:
+            again = [calls[number] for number in unknown]
+            late = [await self._once(*again[0]), *(await self._run_all(again[1:]))]
+            for number, reply in zip(unknown, late, strict=True):
+                replies[number] = reply
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
+        return list(replies)
+
     async def _once(self, keys: Sequence[str], args: Sequence[str | int]) -> Any:
         try:
             return await self._client.execute_command("EVALSHA", self._sha, len(keys), *keys, *args)

@@ -7,10 +7,11 @@ from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Scope
 
+from threadkit.clock import iso
 from threadkit.errors import Forbidden, Unauthenticated
 from threadkit.http.client_address import ClientAddresses
 from threadkit.services import Services
-from threadkit.sites.model import OpenedSite
+from threadkit.sites.model import OpenedSite, Site
 from threadkit.sites.roles import Role
 from threadkit.users.sessions import Device
 from threadkit.users.viewer import Viewer
@@ -34,6 +35,11 @@ class UserIsBlocked(Forbidden):
     """User is blocked"""
 
     code = "user_blocked"
+
+    @classmethod
+    def of(cls, viewer: Viewer) -> "UserIsBlocked":
+        """With the time until when, if the ban ends by itself."""
+        return cls(until=iso(viewer.banned_until_ms) if viewer.banned_until_ms else None)
 
 
 class ModeratorRequired(Forbidden):
@@ -67,8 +73,9 @@ async def requires_user(connection: Connection, _handler: BaseRouteHandler) -> N
 
 
 async def requires_unblocked(connection: Connection, _handler: BaseRouteHandler) -> None:
-    if (await _load_viewer(connection)).is_blocked:
-        raise UserIsBlocked
+    viewer = await _load_viewer(connection)
+    if viewer.is_blocked:
+        raise UserIsBlocked.of(viewer)
 
 
 async def requires_name(connection: Connection, handler: BaseRouteHandler) -> None:
@@ -98,12 +105,16 @@ def bearer(connection: Connection) -> str:
     return header.removeprefix("Bearer ")
 
 
-async def provide_viewer(scope: Scope) -> Viewer:
+# Each asks for the one before it, though it does not need it: what stands side by side is resolved in tasks of their
+# own, which take longer than all of them together.
+
+
+async def provide_viewer(scope: Scope, site: NamedDependency[Site]) -> Viewer:
     viewer: Viewer = scope["state"]["viewer"]
     return viewer
 
 
-async def provide_maybe_viewer(scope: Scope) -> Viewer | None:
+async def provide_maybe_viewer(scope: Scope, site: NamedDependency[Site]) -> Viewer | None:
     viewer: Viewer | None = scope["state"].get("viewer")
     return viewer
 

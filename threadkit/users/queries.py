@@ -95,6 +95,7 @@ class UserQueries:
             site_id=site_id,
             role=Role.BLOCKED if blocked or user.global_banned else role,
             is_shadowed=bool(shadowed) or user.shadow_banned,
+            banned_until_ms=int(ban_ends) if blocked and ban_ends is not None and not user.global_banned else None,
         )
 
     async def _behind(self, entry: str) -> User | None:

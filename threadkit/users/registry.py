@@ -5,6 +5,7 @@ Each unique thing is claimed in an entry of its own before the profile is writte
 """
 
 from contextlib import AsyncExitStack
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -15,7 +16,15 @@ from threadkit.storage.claims import Claim, Release
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.records import to_hash
-from threadkit.users.model import EmailTaken, PhoneTaken, User, UsernameTaken, name_key, username_with_suffix
+from threadkit.users.model import (
+    EmailTaken,
+    PhoneTaken,
+    ProfileChanged,
+    User,
+    UsernameTaken,
+    name_key,
+    username_with_suffix,
+)
 from threadkit.users.queries import UserQueries
 from threadkit.users.scripts import ChangeProfile
 
@@ -74,6 +83,18 @@ class UserRegistry:
         for entry in set(self._entries(before)) - set(self._entries(now)):
             await self._release(entry, before.id)
         return after
+
+    async def set_standing(self, user_id: UserId, which: Literal["ban", "shadowban"], *, is_on: bool) -> bool:
+        """Ban or shadow-ban somebody on every site, or take it back; says whether that changed anything."""
+        field = "global_banned" if which == "ban" else "shadow_banned"
+        before = await self._redis.hget(self._keys.user(user_id).profile(), field) or ""
+        if (before == "true") == is_on:
+            return False
+        try:
+            fields = {field: "true" if is_on else "false"}
+            return await self._change(user_id, fields=fields, remove=(), unless_changed={field: before})
+        except ProfileChanged:  # somebody was quicker with the same
+            return False
 
     async def release_all(self, user: User) -> None:
         """Give up everything unique about a user who leaves."""

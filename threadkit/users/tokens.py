@@ -1,5 +1,6 @@
 """Access and refresh tokens: HS256 JWTs with one fixed algorithm and a type each."""
 
+import functools
 from typing import Any, Literal
 
 from joserfc import jwt
@@ -11,6 +12,7 @@ from threadkit.clock import Clock
 from threadkit.ids import SessionId, SiteId, UserId, is_uuid
 
 LEEWAY_S = 60
+MOST_REMEMBERED = 4096
 TokenType = Literal["access", "refresh"]
 
 
@@ -23,11 +25,21 @@ class Claims(Struct, frozen=True):
     refresh_id: str = ""
 
 
+class _Signed(Struct, frozen=True):
+    """A token whose signature is ours, whether it is still good or not."""
+
+    kind: str
+    expires_s: int
+    claims: Claims
+
+
 class Tokens:
     def __init__(self, secret: bytes, *, clock: Clock, access_s: int, refresh_s: int) -> None:
         self._key = OctKey.import_key(secret)
         self._clock = clock
         self._life_s = {"access": access_s, "refresh": refresh_s}
+        # What is said in a token that we signed does not change; only whether it is still good does.
+        self._signed = functools.lru_cache(maxsize=MOST_REMEMBERED)(self._read_signed)
 
     def issue(self, claims: Claims, kind: TokenType) -> str:
         now = self._clock.now_ms() // 1000
@@ -47,14 +59,19 @@ class Tokens:
         """What the token says, or None for anything that is not exactly ours, of this kind and still good."""
         if len(token) > 2048:
             return None
+        signed = self._signed(token)
+        if signed is None or signed.kind != kind or self._clock.now_ms() // 1000 > signed.expires_s + LEEWAY_S:
+            return None
+        return signed.claims
+
+    def _read_signed(self, token: str) -> _Signed | None:
         try:
             body = jwt.decode(token, self._key, algorithms=["HS256"]).claims
         except (JoseError, ValueError, TypeError):
             return None
         exp = body.get("exp")
         ids = [str(body.get(name)) for name in ("sub", "site_id", "session_id")]
-        if body.get("typ") != kind or not all(map(is_uuid, ids)):
+        if not isinstance(exp, int) or not all(map(is_uuid, ids)):
             return None
-        if not isinstance(exp, int) or self._clock.now_ms() // 1000 > exp + LEEWAY_S:
-            return None
-        return Claims(UserId(ids[0]), SiteId(ids[1]), SessionId(ids[2]), str(body.get("jti", "")))
+        claims = Claims(UserId(ids[0]), SiteId(ids[1]), SessionId(ids[2]), str(body.get("jti", "")))
+        return _Signed(str(body.get("typ")), exp, claims)

@@ -15,6 +15,8 @@ class Viewer(Struct, frozen=True, kw_only=True):
     site_id: SiteId
     role: Role
     is_shadowed: bool
+    banned_until_ms: int | None = None
+    """When a ban of theirs ends by itself; None when there is none, or none that does."""
 
     @property
     def id(self) -> UserId:

@@ -11,7 +11,7 @@ from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.scoring import HotFormula
 from threadkit.storage.lua import KeyedScript
 
-REACH = 12
+REACH = 6
 MOST_TRIES = 100
 
 

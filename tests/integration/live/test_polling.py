@@ -1,5 +1,6 @@
 """When there are too many connections, clients are asked to poll; and what they then get is theirs to see."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -16,9 +17,10 @@ from tests.integration.live.test_events import page_of
 from tests.people import Person, create
 from tests.wait import until
 from threadkit.app import Application
-from threadkit.ids import new_uuid
+from threadkit.ids import UserId, new_uuid
 from threadkit.settings import LiveSettings, Settings
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
+from threadkit.sites.roles import Role
 
 
 @pytest.fixture
@@ -121,3 +123,24 @@ async def test_changes_refuse_what_makes_no_sense(http: httpx.AsyncClient, new_s
     assert (await http.get("/v1/changes", params={"page_url": URL, "since": 0})).status_code in (400, 401)
     answer = await http.get("/v1/changes", params={"page_url": URL, "since": 0}, headers=headers)
     assert (answer.status_code, answer.json()["version"], answer.json()["comments"]) == (200, 0, [])
+
+
+async def test_only_the_headers_of_an_endless_answer_come_to_an_end(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    """In process, where an answer that does not end would never be one."""
+    mo = await create(http, new_site, "mo")
+    await app.services.roles.grant(new_site.site.id, UserId(mo.id), Role.MODERATOR)
+    page = "/v1/events?page_url=https://blog.example.org/post"
+    for path, person in ((page, None), (page, mo), ("/v1/moderation/events", mo)):
+        headers = {"projectid": new_site.site.api_key_public}
+        if person:
+            headers["authorization"] = f"Bearer {person.token}"
+        async with asyncio.timeout(5):
+            answer = await http.head(path, headers=headers)
+        assert (answer.status_code, answer.content) == (200, b""), path
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert answer.headers["cache-control"] == "no-store"
+    assert app.services.hub.connections == 0
+    refused = await http.head("/v1/moderation/events", headers={"projectid": new_site.site.api_key_public})
+    assert refused.status_code == 401

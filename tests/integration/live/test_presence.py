@@ -339,7 +339,7 @@ async def test_a_session_that_ended_unheard_is_noticed_all_the_same(
         for session_id in await redis.smembers(f"user:{ada.id}:sessions"):
             async for key in redis.scan_iter(match=f"*{session_id}*"):
                 await redis.delete(key)
-        checking = live.app.services.hub._check(list(live.app.services.hub._clients))
+        checking = live.app.services.hub.check(list(live.app.services.hub._clients))
         await asyncio.gather(checking, loses(ear, 4401, seconds=1))
 
 

@@ -100,7 +100,7 @@ async def test_moderator_can_view_reports(app: Application, http: httpx.AsyncCli
     (item,) = (await mo.call("GET", "/v1/moderation/reports")).json()["items"]
     assert (item["comment_id"], item["reason"], item["details"]) == (comment["i"], "harassment", "second")
     assert item["reporter"]["id"] == bob.id
-    assert (await mo.call("POST", f"/v1/moderation/reports/{comment['i']}/dismiss")).json() == {"closed": 1}
+    assert (await mo.call("POST", f"/v1/moderation/reports/{comment['i']}/dismiss")).json()["closed"] == 1
     assert (await mo.call("GET", "/v1/moderation/reports")).json() == {"items": [], "total": 0}
 
 

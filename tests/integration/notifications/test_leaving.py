@@ -72,4 +72,5 @@ async def test_an_export_has_what_one_was_told_and_what_one_chose(app: Applicati
     (notice,) = export["notifications"]
     assert (notice["notification_type"], notice["comment_id"], notice["read"]) == ("reply", reply["i"], False)
     assert export["unread_notifications"] == 1
-    assert export["notification_settings"] == {"reply": True, "mention": False, "upvote": True, "mod_action": True}
+    everything = {"reply": True, "mention": False, "upvote": True, "mod_action": True, "report_outcome": True}
+    assert export["notification_settings"] == everything

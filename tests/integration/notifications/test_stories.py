@@ -41,6 +41,7 @@ async def test_whoever_is_answered_is_told_as_the_contract_says(
         "excerpt": "I do agree with <this> & that",
         "action": None,
         "reason": None,
+        "outcome": None,
     }
     assert (await ada.call("GET", "/v1/users/me")).json()["unread_notifications"] == 1
     assert (await inbox(eve)) == {"notifications": [], "unread_count": 0, "has_more": False}

@@ -121,7 +121,7 @@ async def test_what_one_does_not_want_to_hear(
     app: Application, redis: Redis, ada: Person, eve: Person, kind: str
 ) -> None:
     answered = await ada.call("PUT", "/v1/notifications/settings", {kind: False})
-    everything = {"reply": True, "mention": True, "upvote": True, "mod_action": True}
+    everything = {"reply": True, "mention": True, "upvote": True, "mod_action": True, "report_outcome": True}
     assert answered.json() == everything | {kind: False}
     await everything_by(eve, await write(ada, "root"))
     await settle(app)
@@ -136,7 +136,8 @@ async def test_settings_stay_until_they_are_changed_and_survive_a_change_of_the_
     await ada.call("PUT", "/v1/users/me", {"name": "ada-lovelace"})
     await ada.call("PUT", "/v1/notifications/settings", {"mod_action": True})
     found = (await ada.call("GET", "/v1/notifications/settings")).json()
-    assert found == {"reply": True, "mention": True, "upvote": False, "mod_action": True}
+    chosen = {"reply": True, "mention": True, "upvote": False, "mod_action": True, "report_outcome": True}
+    assert found == chosen
     await ada.call("PUT", "/v1/notifications/settings", {"upvote": True})
     assert not await redis.hexists(f"user:{ada.id}", "notifications_off"), "whoever wants all takes no room"
 

@@ -1,6 +1,7 @@
 """`threadkit rebuild` as an owner types it, beside a running server."""
 
 import json
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,5 +83,9 @@ def test_an_unknown_site_is_a_sentence(server: Server) -> None:
 
 
 def test_a_new_formula_is_shown_to_be_under_way(site: dict[str, str], server: Server, comments: list[str]) -> None:
-    result = run("site", "set", site["id"], "hot.decay_s=99", "--data", str(server.folder))
+    server.process.send_signal(signal.SIGSTOP)  # or it may be done before it can be shown
+    try:
+        result = run("site", "set", site["id"], "hot.decay_s=99", "--data", str(server.folder))
+    finally:
+        server.process.send_signal(signal.SIGCONT)
     assert "re-ranking 0 %" in result.stdout

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from tests.integration.render.reading import URL, Browser
 from tests.make import ManualClock
-from tests.people import Person, create, post
+from tests.people import Person, create, guest, post
 from threadkit.app import Application
 from threadkit.sites.model import NewSite
 
@@ -276,3 +276,20 @@ async def test_the_rendered_page_names_its_feeds(browser: Browser, reader: Reade
         answer = await browser.http.get(httpx.URL(browser.url).join(named.attrs["href"]))
         assert answer.content == (await reader.get(kind, page_url=URL)).content
         assert named.attrs["href"] in [node.attrs["href"] for node in page.one("p", class_="tk-feeds").all("a")]
+
+
+async def test_a_guest_is_called_what_they_called_themselves(
+    http: httpx.AsyncClient, new_site: NewSite, browser: Browser, reader: Reader
+) -> None:
+    """Contract 2.6: the prefix that keeps guests apart is not for people."""
+    draft = {"page_url": URL, "content": "hello"}
+    for name in ("Ada", "rue-de-la_paix", None):
+        answer = await (await guest(http, new_site, name)).call("POST", "/v1/comments", draft)
+        assert answer.json()["comment"]["n"].startswith("__anon-")
+    names = ["ada", "rue-de-la_paix", "Guest"]
+    page = await browser.open()
+    assert sorted(node.text for node in page.all("span", itemprop="name")) == sorted(names)
+    assert "__anon" not in page.text
+    for channel in (await reader.rss(), await reader.atom()):
+        assert b"__anon" not in ElementTree.tostring(channel)
+    assert sorted(text(item, CREATOR) for item in (await reader.rss()).findall("item")) == sorted(names)

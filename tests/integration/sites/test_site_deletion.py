@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import subprocess
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 import pytest
@@ -20,6 +21,7 @@ from tests.wait import until
 from threadkit.app import Application, create_app
 from threadkit.ids import SiteId, UserId
 from threadkit.keyring import Keyring
+from threadkit.services import Services
 from threadkit.settings import Settings
 from threadkit.sites.belongings import Belongings, forgotten, how_found
 from threadkit.sites.deletion import STRAGGLERS_MS
@@ -69,7 +71,22 @@ async def live(
     await app.services.roles.grant(site.site.id, UserId(ada.id), Role.OWNER)
     await app.services.roles.grant(site.site.id, UserId(eve.id), Role.MODERATOR)
     await eve.call("POST", f"/v1/comments/{root['i']}/pin", {})
-    await app.services.store.redis.sadd(app.services.keys.site(site.site.id).blocked(), visitor.id)
+    done = [
+        await eve.call("POST", f"/v1/moderation/ban/{visitor.id}", {"hours": 24, "reason": f"{label}: rude"}),
+        await eve.call("POST", f"/v1/moderation/users/{visitor.id}/notes", {"text": f"{label}: was warned"}),
+        await eve.call("POST", f"/v1/moderation/users/{visitor.id}/delete-comments"),
+    ]
+    assert [answer.status_code for answer in done] == [200, 200, 202]
+    refused = await write(bob, f"{label}: turned down")
+    complained = [
+        await ada.call("POST", f"/v1/comments/{refused['i']}/report", {"reason": "spam"}),
+        await bob.call("POST", f"/v1/comments/{reply['i']}/report", {"details": f"{label}: look"}),
+        await eve.call("POST", f"/v1/moderation/reject/{refused['i']}", {}),
+        await bob.call("POST", f"/v1/comments/{refused['i']}/appeal", {"text": f"{label}: please"}),
+    ]
+    assert [answer.status_code for answer in complained] == [204, 204, 200, 204]
+    # It would go by itself while a test compares what is there before and after.
+    await app.services.store.redis.delete(app.services.keys.site(site.site.id).closed_reports(refused["i"]))
     pages = set()
     for url in (URL, "https://blog.example.org/other", f"https://blog.example.org/nobody-wrote-here-{label}"):
         headers = {"projectid": ada.key, "user-agent": BROWSER}
@@ -80,7 +97,9 @@ async def live(
     await app.services.reranker.look()
     await app.services.outbox.drain()
     await app.services.tally.flush()
-    comments = {str(one["i"]) for one in (root, reply, gone, elsewhere, held)} | {with_key.json()["comment"]["i"]}
+    comments = {str(one["i"]) for one in (root, reply, gone, elsewhere, held, refused)} | {
+        with_key.json()["comment"]["i"]
+    }
     return Lived(site, people, {str(site.site.id)} | pages | comments)
 
 
@@ -141,6 +160,7 @@ async def finish(app: Application, http: httpx.AsyncClient, clock: ManualClock, 
         return bool((await http.get(f"/v1/deletions/{deletion_id}")).json()["percent"] >= percent)
 
     await until(lambda: is_at(99), "the data to be gone")
+    await app.services.tally.flush()  # in all that time it would have been
     clock.advance(seconds=SETTLED_S)
     await until(lambda: is_at(100), "the deletion to end")
 
@@ -238,6 +258,25 @@ async def test_an_unknown_deletion_is_not_found(http: httpx.AsyncClient) -> None
     assert (answer.status_code, answer.json()["code"]) == (404, "deletion_not_found")
 
 
+async def die_after(steps: int, mortal: Services) -> None:
+    """Let a process look, and die with the command of that number on its way."""
+    line = mortal.store.redis.line
+    ask = line.ask
+    asked = 0
+
+    async def counted(commands: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked == steps:
+            dying.cancel()
+        return await ask(commands)
+
+    line.ask = counted
+    dying = asyncio.create_task(mortal.deletions.look())
+    with contextlib.suppress(asyncio.CancelledError):
+        await dying
+
+
 async def test_a_deletion_goes_on_wherever_it_was_cut_off(
     app: Application,
     http: httpx.AsyncClient,
@@ -258,12 +297,7 @@ async def test_a_deletion_goes_on_wherever_it_was_cut_off(
     left = [len(traces(await dump(redis), goes))]
     for steps in range(1, 200, 6):
         mortal = create_app(settings, bundled.address, keyring, clock=clock).services
-        dying = asyncio.create_task(mortal.deletions.look())
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        dying.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await dying
+        await die_after(steps, mortal)
         await mortal.store.close()
         await redis.delete(f"lock:deletion:{deletion_id}")  # it would run out by itself
         left.append(len(traces(await dump(redis), goes)))
@@ -295,10 +329,17 @@ async def test_what_was_under_way_is_found_by_the_last_look(
         return bool((await http.get(f"/v1/deletions/{answer.json()['id']}")).json()["percent"] == 99)
 
     await until(is_at_the_end, "the data to be gone")
+    lock = f"lock:deletion:{answer.json()['id']}"
+
+    async def is_ours() -> bool:
+        return bool(await redis.set(lock, "somebody else", nx=True, ex=60))
+
+    await until(is_ours, "nobody else to look")
     app.services.tally.request(new_site.site.id)
     await app.services.tally.flush()
     late = [str(key) async for key in redis.scan_iter(f"*{new_site.site.id}*")]
     assert late, "a straggler"
+    await redis.delete(lock)
     await finish(app, http, clock, answer.json()["id"])
     assert [key async for key in redis.scan_iter(f"*{new_site.site.id}*")] == []
 

@@ -7,6 +7,9 @@
 -- KEYS[5] page_new      zset: what is shown
 -- KEYS[6] page_changes   zset
 -- KEYS[7] page_channel   channel
+-- KEYS[8] appeals        zset of the site
+-- KEYS[9] kept           string: what a moderator deleted a moment ago
+-- KEYS[10] closed_reports   string
 -- ARGV[1] author
 -- ARGV[2] comment id
 -- ARGV[3] fields and values that replace the identity, as a JSON list
@@ -16,9 +19,11 @@
 
 redis.call('ZREM', KEYS[3], ARGV[2])
 redis.call('ZREM', KEYS[4], ARGV[2])
+redis.call('DEL', KEYS[9], KEYS[10])
 if redis.call('HGET', KEYS[1], 'author_id') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], unpack(cjson.decode(ARGV[3])))
-redis.call('HDEL', KEYS[1], 'author_avatar')
+redis.call('HDEL', KEYS[1], 'author_avatar', 'appeal', 'appealed_ms', 'appeal_state')
+redis.call('ZREM', KEYS[8], ARGV[2])
 if redis.call('ZSCORE', KEYS[5], ARGV[2]) then
   redis.call('HSET', KEYS[2], 'updated_ms', ARGV[4])
   announce(KEYS[2], KEYS[6], KEYS[7], ARGV[2], { type = 'author_gone', comment_id = ARGV[2] })

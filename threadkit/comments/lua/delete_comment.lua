@@ -1,5 +1,5 @@
 -- Delete a comment: with replies it keeps a place, without it disappears, and empty places above it go with it. One that
--- is hidden together with its replies stays so.
+-- is hidden together with its replies stays so. What a moderator deletes is kept for a moment, so that it can be undone.
 --
 -- KEYS[1] page       hash
 -- KEYS[2] page_new   zset
@@ -8,54 +8,107 @@
 -- KEYS[5] pinned     zset
 -- KEYS[6] modqueue   zset
 -- KEYS[7] unlisted   zset of the author
--- KEYS[8] page_changes   zset
--- KEYS[9] page_channel   channel
--- KEYS[10] then, for the comment and each of its ancestors up to the root, five keys each: the comment, and the four
---         indexes of the level it stands in (new, top, hot, controversial); last of all the outbox, a stream
+-- KEYS[8] page_changes      zset
+-- KEYS[9] page_channel      channel
+-- KEYS[10] reports          zset of the site
+-- KEYS[11] comment_reports  hash: reporter → report
+-- KEYS[12] appeals          zset of the site
+-- KEYS[13] outbox           stream
+-- KEYS[14] modlog           stream
+-- KEYS[15] kept             string: what it takes to bring it back
+-- KEYS[16] closed_reports   string
+-- KEYS[17] claims           hash
+-- KEYS[18] staff_channel    channel
+-- KEYS[19] then, for the comment and each of its ancestors up to the root, five keys each: the comment, and the four
+--         indexes of the level it stands in (new, top, hot, controversial)
 -- ARGV[1] fields and values of a deleted comment, as a JSON list
 -- ARGV[2] now, ms
 -- ARGV[3] page id
--- ARGV[4] then the ids of the comment and its ancestors
+-- ARGV[4] what those who reported it are told, as JSON
+-- ARGV[5] log entry of a moderator, as JSON; or '', and then nothing is kept
+-- ARGV[6] events for the outbox, as a JSON list of texts
+-- ARGV[7] the only status it may have, or ''
+-- ARGV[8] how long it can be undone, s
+-- ARGV[9] then the ids of the comment and its ancestors
 --
--- Returns how many comments are shown less, -1 when it was deleted already or is not there, -2 when its page moved.
+-- Returns {'OK', status before, id of the log entry or ''}, {'MISSING'} when it was deleted already or is not there,
+-- {'MOVED'} when its page did, or {'UNFIT', status}.
 
-local found = redis.call('HMGET', KEYS[10], 'status', 'page_id', 'author_id', 'mentions', 'reply_count')
-if not found[1] or found[1] == 'deleted' then return -1 end
-if found[2] ~= ARGV[3] then return -2 end
+local comment, id = KEYS[19], ARGV[9]
+local found = redis.call('HMGET', comment, 'status', 'page_id', 'author_id', 'mentions', 'reply_count')
+local before = found[1]
+if not before or before == 'deleted' then return { 'MISSING' } end
+if found[2] ~= ARGV[3] then return { 'MOVED' } end
+if ARGV[7] ~= '' and before ~= ARGV[7] then return { 'UNFIT', before } end
+
+local fields = cjson.decode(ARGV[1])
+local gone = { 'author_avatar', 'is_shadowed', 'is_unposted', 'mentions', 'held_for', 'told_why', 'decided_by' }
+for _, name in ipairs({ 'appeal', 'appealed_ms', 'appeal_state' }) do gone[#gone + 1] = name end
+local entry = ARGV[5] ~= '' and cjson.decode(ARGV[5])
+local kept = { fields = {} }
+if entry then
+  local names = { unpack(gone) }
+  for i = 1, #fields, 2 do names[#names + 1] = fields[i] end
+  local values = redis.call('HMGET', comment, unpack(names))
+  for i, name in ipairs(names) do kept.fields[name] = values[i] or nil end
+  kept.buried = redis.call('HGET', comment, 'buried') or nil
+  kept.pinned = redis.call('ZSCORE', KEYS[5], id) or nil
+  kept.appealed = redis.call('ZSCORE', KEYS[12], id) or nil
+  keep_reports(comment, KEYS[10], KEYS[11], KEYS[16], ARGV[8])
+end
+
 -- Whoever was told of it: its author of votes, those it names, and whom it answers.
 local told = found[4] and cjson.decode(found[4]) or {}
 told[#told + 1] = found[3]
-if #ARGV > 4 then told[#told + 1] = redis.call('HGET', KEYS[10 + 5], 'author_id') or nil end
-local deleted = { type = 'comment_deleted', comment_id = ARGV[4], told = told }
-redis.call('XADD', KEYS[#KEYS], '*', 'event', cjson.encode(deleted))
-redis.call('ZREM', KEYS[5], ARGV[4])
-redis.call('ZREM', KEYS[6], ARGV[4])
-redis.call('ZREM', KEYS[7], ARGV[4])
-redis.call('HSET', KEYS[10], unpack(cjson.decode(ARGV[1])))
-redis.call('HDEL', KEYS[10], 'author_avatar', 'is_shadowed', 'is_unposted', 'mentions', 'held_for')
-local level_new = KEYS[10 + 1]
-if not redis.call('ZSCORE', level_new, ARGV[4]) then
-  if tonumber(found[5] or '0') > 0 then redis.call('HSET', KEYS[10], 'status', 'rejected') end
-  return 0
-end
-local was_seen = redis.call('ZSCORE', KEYS[2], ARGV[4]) ~= false
+if #ARGV > 9 then told[#told + 1] = redis.call('HGET', KEYS[19 + 5], 'author_id') or nil end
+local deleted = { type = 'comment_deleted', comment_id = id, told = told }
+redis.call('XADD', KEYS[13], '*', 'event', cjson.encode(deleted))
+for _, event in ipairs(cjson.decode(ARGV[6])) do redis.call('XADD', KEYS[13], '*', 'event', event) end
+redis.call('ZREM', KEYS[5], id)
+redis.call('ZREM', KEYS[12], id)
+kept.queued = redis.call('ZREM', KEYS[6], id) == 1
+kept.unlisted = redis.call('ZREM', KEYS[7], id) == 1
+close_all_reports(comment, KEYS[10], KEYS[11], KEYS[13], cjson.decode(ARGV[4]))
+redis.call('HSET', comment, unpack(fields))
+redis.call('HDEL', comment, unpack(gone))
+redis.call('HDEL', KEYS[17], id)
 
-local gone = 0
-local nodes = #ARGV - 3
+local after = 'deleted'
+local is_listed = redis.call('ZSCORE', KEYS[19 + 1], id) ~= false
+local was_seen = redis.call('ZSCORE', KEYS[2], id) ~= false
+if not is_listed and tonumber(found[5] or '0') > 0 then
+  after = 'rejected'
+  redis.call('HSET', comment, 'status', after)
+end
+
+local less = 0
+local nodes = is_listed and #ARGV - 8 or 0
 for node = 1, nodes do
-  local first = 10 + (node - 1) * 5
-  local id = ARGV[3 + node]
+  local first = 19 + (node - 1) * 5
+  local above = ARGV[8 + node]
   local record = redis.call('HMGET', KEYS[first], 'status', 'reply_count')
   if record[1] ~= 'deleted' or tonumber(record[2] or '0') > 0 then break end
-  if redis.call('ZREM', KEYS[first + 1], id) == 0 then break end
-  for level = 2, 4 do redis.call('ZREM', KEYS[first + level], id) end
-  gone = gone + redis.call('ZREM', KEYS[2], id)
-  redis.call('ZREM', KEYS[3], id)
-  redis.call('ZREM', KEYS[4], id)
+  if redis.call('ZREM', KEYS[first + 1], above) == 0 then break end
+  for level = 2, 4 do redis.call('ZREM', KEYS[first + level], above) end
+  less = less + redis.call('ZREM', KEYS[2], above)
+  redis.call('ZREM', KEYS[3], above)
+  redis.call('ZREM', KEYS[4], above)
   if node < nodes then redis.call('HINCRBY', KEYS[first + 5], 'reply_count', -1) end
 end
-if not was_seen then return 0 end
-if gone > 0 then redis.call('HINCRBY', KEYS[1], 'comments', -gone) end
-redis.call('HSET', KEYS[1], 'updated_ms', ARGV[2])
-announce(KEYS[1], KEYS[8], KEYS[9], ARGV[4], { type = 'delete_comment', comment_id = ARGV[4] })
-return gone
+if was_seen then
+  if less > 0 then redis.call('HINCRBY', KEYS[1], 'comments', -less) end
+  redis.call('HSET', KEYS[1], 'updated_ms', ARGV[2])
+  announce(KEYS[1], KEYS[8], KEYS[9], id, { type = 'delete_comment', comment_id = id })
+end
+if kept.queued then
+  local event = { type = 'decided', comment_id = id, status = 'deleted', by = entry and entry.by or found[3] }
+  tell_staff(KEYS[18], KEYS[6], event)
+end
+if not entry then
+  redis.call('DEL', KEYS[15], KEYS[16])
+  return { 'OK', before, '' }
+end
+entry.before, entry.after = before, after
+kept.entry, kept.after = redis.call('XADD', KEYS[14], '*', 'entry', cjson.encode(entry)), after
+redis.call('SET', KEYS[15], cjson.encode(kept), 'EX', ARGV[8])
+return { 'OK', before, kept.entry }

@@ -19,6 +19,7 @@
 -- KEYS[17] pages                zset of the site
 -- KEYS[18] page_changes         zset
 -- KEYS[19] page_channel         channel
+-- KEYS[20] staff_channel        channel
 -- ARGV[1] comment id
 -- ARGV[2] the comment's fields and values, as a JSON list
 -- ARGV[3] created, ms
@@ -73,7 +74,9 @@ if ARGV[5] == 'listed' then
   redis.call('XADD', KEYS[15], '*', 'event', ARGV[7])
 else
   redis.call('ZADD', KEYS[14], ARGV[3], ARGV[1])
-  if ARGV[5] == 'held' then redis.call('ZADD', KEYS[13], ARGV[3], ARGV[1]) end
+  if ARGV[5] == 'held' and redis.call('ZADD', KEYS[13], ARGV[3], ARGV[1]) == 1 then
+    tell_staff(KEYS[20], KEYS[13], { type = 'queued', comment_id = ARGV[1] })
+  end
   -- Without a version, because nothing changed for anybody but the author, whose other windows hear of it.
   redis.call('PUBLISH', KEYS[19], cjson.encode({ type = 'new_comment', comment_id = ARGV[1], only = ARGV[11] }))
 end

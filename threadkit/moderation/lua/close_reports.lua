@@ -4,14 +4,19 @@
 -- KEYS[2] reports           zset of the site
 -- KEYS[3] comment_reports   hash: reporter → report
 -- KEYS[4] modlog            stream
+-- KEYS[5] outbox            stream
+-- KEYS[6] closed_reports    string
 -- ARGV[1] log entry, as JSON
+-- ARGV[2] what its reporters are told, as JSON
+-- ARGV[3] how long it can be undone, s
 --
--- Returns the people who had reported it.
+-- Returns {how many people had reported it, id of the log entry}; only {0} when nobody had.
 
-local people = redis.call('HKEYS', KEYS[3])
-if #people == 0 then return people end
-for _, report in ipairs(redis.call('HVALS', KEYS[3])) do redis.call('ZREM', KEYS[2], report) end
-redis.call('DEL', KEYS[3])
-redis.call('HDEL', KEYS[1], 'report_weight')
-redis.call('XADD', KEYS[4], '*', 'entry', ARGV[1])
-return people
+if redis.call('EXISTS', KEYS[3]) == 0 then return { 0 } end
+keep_reports(KEYS[1], KEYS[2], KEYS[3], KEYS[6], ARGV[3])
+local people = close_all_reports(KEYS[1], KEYS[2], KEYS[3], KEYS[5], cjson.decode(ARGV[2]))
+local at = redis.call('XADD', KEYS[4], '*', 'entry', ARGV[1])
+local kept = cjson.decode(redis.call('GET', KEYS[6]))
+kept.entry = at
+redis.call('SET', KEYS[6], cjson.encode(kept), 'EX', ARGV[3])
+return { #people, at }

@@ -21,7 +21,11 @@
 -- KEYS[18] pages                zset of the site
 -- KEYS[19] reports              zset of the site
 -- KEYS[20] comment_reports      hash: reporter → report
--- KEYS[21] then the comments that hang on it, at any depth   hash; and, for each comment above it from the parent to the
+-- KEYS[21] appeals              zset of the site
+-- KEYS[22] claims               hash
+-- KEYS[23] staff_channel        channel
+-- KEYS[24] closed_reports       string
+-- KEYS[25] then the comments that hang on it, at any depth   hash; and, for each comment above it from the parent to the
 --          root, five keys: the comment, and the four indexes of the level it stands in (new, top, hot, controversial)
 -- ARGV[1] comment id
 -- ARGV[2] page id
@@ -35,11 +39,13 @@
 -- ARGV[10] log entry, as JSON; the status before is added
 -- ARGV[11] events for the outbox, as a JSON list of texts
 -- ARGV[12] event that a comment was posted, for the outbox: said once, when it is first shown
--- ARGV[13] 'close' to close its reports
+-- ARGV[13] to close its reports, what their authors are told, as JSON; or ''
 -- ARGV[14] JSON list for what hangs on it: {id, created ms, up, down, hot}
 -- ARGV[15] JSON list of the ids of the comments above it; needed when it is hidden and its parent is only a place
+-- ARGV[16] how long it can be undone, s
 --
--- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, PARENT_GONE, or UNFIT with the status.
+-- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, PARENT_GONE, NO_APPEAL when it would
+-- grant one that does not wait, or UNFIT with the status.
 
 local record =
   redis.call('HMGET', KEYS[1], 'status', 'page_id', 'upvotes', 'downvotes', 'is_shadowed', 'buried', 'is_unposted')
@@ -48,9 +54,12 @@ if not status or status == 'deleted' then return { 'MISSING' } end
 if not string.find(' ' .. ARGV[5] .. ' ', ' ' .. status .. ' ', 1, true) then return { 'UNFIT', status } end
 local counts = cjson.decode(ARGV[8])
 if record[2] ~= ARGV[2] or record[3] ~= counts[1] or record[4] ~= counts[2] then return { 'CHANGED' } end
+local entry = cjson.decode(ARGV[10])
+local appeal_state = redis.call('HGET', KEYS[1], 'appeal_state')
+if entry.action == 'appeal_granted' and appeal_state ~= 'open' then return { 'NO_APPEAL' } end
 local under = cjson.decode(ARGV[14])
 for i, one in ipairs(under) do
-  local now = redis.call('HMGET', KEYS[20 + i], 'upvotes', 'downvotes', 'page_id')
+  local now = redis.call('HMGET', KEYS[24 + i], 'upvotes', 'downvotes', 'page_id')
   if now[1] ~= one[3] or now[2] ~= one[4] or now[3] ~= ARGV[2] then return { 'CHANGED' } end
 end
 
@@ -68,14 +77,18 @@ if is_shown and not was_shown and ARGV[3] ~= '' then
   buried = parent[2]
 end
 
+-- What is said of it now is written down too, so that undoing can say it again.
+local said = redis.call('HMGET', KEYS[1], 'held_for', 'told_why', 'decided_by')
+entry.said = { held_for = said[1] or nil, told_why = said[2] or nil, decided_by = said[3] or nil }
 redis.call('HSET', KEYS[1], 'status', ARGV[4])
 local fields = cjson.decode(ARGV[9])
 if #fields[1] > 0 then redis.call('HSET', KEYS[1], unpack(fields[1])) end
 if #fields[2] > 0 then redis.call('HDEL', KEYS[1], unpack(fields[2])) end
+local news = redis.call('HDEL', KEYS[22], ARGV[1]) == 1 and 'released'
 if ARGV[4] == 'pending' and not is_shadowed then
-  redis.call('ZADD', KEYS[11], ARGV[7], ARGV[1])
-else
-  redis.call('ZREM', KEYS[11], ARGV[1])
+  if redis.call('ZADD', KEYS[11], ARGV[7], ARGV[1]) == 1 then news = 'queued' end
+elseif redis.call('ZREM', KEYS[11], ARGV[1]) == 1 then
+  news = 'decided'
 end
 if ARGV[4] == 'pending' or (ARGV[4] == 'approved' and is_shadowed) then
   redis.call('ZADD', KEYS[12], ARGV[7], ARGV[1])
@@ -109,8 +122,8 @@ if is_shown ~= was_shown then
       -- It comes back to a place that is hidden itself: from now on it all hangs on what hides that place.
       redis.call('HSET', KEYS[1], 'buried', buried)
       for i = 1, #under do
-        if redis.call('HGET', KEYS[20 + i], 'buried') == ARGV[1] then
-          redis.call('HSET', KEYS[20 + i], 'buried', buried)
+        if redis.call('HGET', KEYS[24 + i], 'buried') == ARGV[1] then
+          redis.call('HSET', KEYS[24 + i], 'buried', buried)
         end
       end
     else
@@ -118,8 +131,8 @@ if is_shown ~= was_shown then
       change = 1
       -- What was hidden with it comes back with it, but not what was hidden for a reason of its own.
       for i, one in ipairs(under) do
-        if redis.call('HGET', KEYS[20 + i], 'buried') == ARGV[1] then
-          redis.call('HDEL', KEYS[20 + i], 'buried')
+        if redis.call('HGET', KEYS[24 + i], 'buried') == ARGV[1] then
+          redis.call('HDEL', KEYS[24 + i], 'buried')
           list(one[1], one[2], tonumber(one[3]), tonumber(one[4]), one[5])
           change = change + 1
         end
@@ -132,7 +145,7 @@ if is_shown ~= was_shown then
     change = -unlist(ARGV[1])
     -- A place that holds nothing any more goes, and so does the place it stood in.
     for i, id in ipairs(above) do
-      local first = 21 + #under + (i - 1) * 5
+      local first = 25 + #under + (i - 1) * 5
       local place = redis.call('HMGET', KEYS[first], 'status', 'reply_count')
       if place[1] ~= 'deleted' or tonumber(place[2]) > 0 or redis.call('ZREM', KEYS[first + 1], id) == 0 then break end
       for level = 2, 4 do redis.call('ZREM', KEYS[first + level], id) end
@@ -140,7 +153,7 @@ if is_shown ~= was_shown then
       if above[i + 1] then redis.call('HINCRBY', KEYS[first + 5], 'reply_count', -1) end
     end
     for i, one in ipairs(under) do
-      if redis.call('HSETNX', KEYS[20 + i], 'buried', ARGV[1]) == 1 then change = change - unlist(one[1]) end
+      if redis.call('HSETNX', KEYS[24 + i], 'buried', ARGV[1]) == 1 then change = change - unlist(one[1]) end
     end
   end
   if change ~= 0 then
@@ -163,13 +176,24 @@ if is_shown ~= was_shown then
   end
 end
 
-if ARGV[13] == 'close' then
-  for _, report in ipairs(redis.call('HVALS', KEYS[20])) do redis.call('ZREM', KEYS[19], report) end
-  redis.call('DEL', KEYS[20])
-  redis.call('HDEL', KEYS[1], 'report_weight')
+if ARGV[13] ~= '' then
+  keep_reports(KEYS[1], KEYS[19], KEYS[20], KEYS[24], ARGV[16])
+  close_all_reports(KEYS[1], KEYS[19], KEYS[20], KEYS[14], cjson.decode(ARGV[13]))
+elseif string.sub(entry.action, 1, 5) == 'undo_' then
+  reopen_reports(KEYS[1], KEYS[19], KEYS[20], KEYS[24], KEYS[14], ARGV[1])
+end
+-- Whatever shows a comment grants what its author asked for; taking that back opens the appeal again.
+if appeal_state == 'open' and ARGV[4] == 'approved' then
+  redis.call('HSET', KEYS[1], 'appeal_state', 'granted')
+  redis.call('ZREM', KEYS[21], ARGV[1])
+elseif appeal_state == 'granted' and (entry.action == 'undo_approve' or entry.action == 'undo_appeal_granted') then
+  redis.call('HSET', KEYS[1], 'appeal_state', 'open')
+  redis.call('ZADD', KEYS[21], redis.call('HGET', KEYS[1], 'appealed_ms'), ARGV[1])
 end
 for _, event in ipairs(cjson.decode(ARGV[11])) do redis.call('XADD', KEYS[14], '*', 'event', event) end
-local entry = cjson.decode(ARGV[10])
+if news then
+  tell_staff(KEYS[23], KEYS[11], { type = news, comment_id = ARGV[1], status = ARGV[4], by = entry.by })
+end
 entry.before, entry.after = status, ARGV[4]
 local at = redis.call('XADD', KEYS[15], '*', 'entry', cjson.encode(entry))
 return { 'OK', status, at }

@@ -150,7 +150,7 @@ async def test_it_learns_from_real_decisions(
     moderator = await app.services.sessions.viewer(jane.token, site.id)
     decided = await app.services.decisions.decide(site, comment_id, "spam", by=moderator)
     await until(lambda: SPAM in others.paths(), "Akismet to be told of the spam")
-    await app.services.decisions.undo(site, decided.entry_id, by=moderator)
+    await app.services.undo.undo(site, decided.entry_id, by=moderator)
     await until(lambda: HAM in others.paths(), "Akismet to be told that it was none")
     assert others.paths() == [SPAM, HAM]
 

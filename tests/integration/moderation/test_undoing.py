@@ -1,0 +1,349 @@
+"""Undoing what moderators did: deletions in every shape, and what nobody may get back. Row S3-80."""
+
+import asyncio
+import random
+from typing import Any
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from tests.integration.comments.agreement import disagreements
+from tests.integration.comments.test_comments import URL, outline, read, write
+from tests.integration.comments.test_votes import vote
+from tests.integration.moderation.test_decisions import decide, queued, staff
+from tests.make import ManualClock
+from tests.people import Person, create
+from threadkit.app import Application
+from threadkit.sites.model import NewSite, SiteSettings
+
+
+@pytest.fixture
+async def careful(app: Application) -> NewSite:
+    """A site where a moderator looks first."""
+    return await app.services.sites.create("Careful", "blog.example.org", settings=SiteSettings(moderation_mode="pre"))
+
+
+async def remove(person: Person, comment_id: str) -> str:
+    """Delete somebody's comment the ordinary way; the answer's header undoes it."""
+    answer = await person.call("DELETE", f"/v1/comments/{comment_id}")
+    assert (answer.status_code, answer.content) == (204, b"")
+    return str(answer.headers["x-undo"])
+
+
+async def undo(person: Person, entry_id: str) -> httpx.Response:
+    return await person.call("POST", f"/v1/moderation/undo/{entry_id}")
+
+
+async def undone(person: Person, entry_id: str) -> None:
+    answer = await undo(person, entry_id)
+    assert answer.status_code == 200, answer.text
+
+
+async def everything(redis: Redis) -> dict[str, Any]:
+    """All there is about comments, without what only counts up or tells."""
+    found: dict[str, Any] = {}
+    for key in sorted([str(key) async for key in redis.scan_iter(count=1000)]):
+        if not key.startswith(("comment:", "page:", "vote")) or key.endswith((":changes", ":claims")):
+            continue
+        match await redis.type(key):
+            case "hash":
+                fields = await redis.hgetall(key)
+                counting = {"version", "updated_ms", "changes_from"}
+                found[key] = {name: value for name, value in fields.items() if name not in counting}
+            case "zset":
+                found[key] = await redis.zrange(key, 0, -1, withscores=True)
+    return found
+
+
+async def test_a_leaf_comes_back_as_it_was_with_its_votes(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis, clock: ManualClock
+) -> None:
+    ada, bob, mo = (
+        await create(http, new_site, "ada"),
+        await create(http, new_site, "bob"),
+        await staff(app, http, new_site),
+    )
+    comment = await write(ada, "hello @bob")
+    await vote(bob, comment["i"], "up")
+    await app.services.outbox.drain()
+    before, thread = await everything(redis), await read(http, new_site)
+    entry = await remove(mo, comment["i"])
+    assert outline(await read(http, new_site)) == []
+    assert await disagreements(redis) == []
+    clock.advance(seconds=5)
+    await undone(mo, entry)
+    assert await everything(redis) == before
+    now = await read(http, new_site)
+    assert (now["tree"]["c"], now["total"]) == (thread["tree"]["c"], 1)
+    assert await disagreements(redis, shadowed=[]) == []
+    assert (await app.services.rebuild.run(is_check=True)).is_clean
+    await app.services.outbox.drain()
+    assert (await ada.call("GET", f"/v1/users/{ada.id}")).json()["total_comments"] == 1
+    kinds = [one["notification_type"] for one in (await bob.call("GET", "/v1/notifications")).json()["notifications"]]
+    assert kinds == ["mention"]
+    told = [one["action"] for one in (await ada.call("GET", "/v1/notifications")).json()["notifications"]]
+    assert [action for action in told if action] == ["undo_delete", "delete"]
+
+
+async def test_every_shape_comes_back(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    """With replies; under a place; the last reply of a place; pinned; hidden with what is above."""
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    root = await write(ada, "root")
+    reply = await write(ada, "reply", under=[root["i"]])
+    leaf = await write(ada, "leaf", under=[root["i"], reply["i"]])
+    pinned = await write(ada, "pinned")
+    await mo.call("POST", f"/v1/comments/{pinned['i']}/pin", {"page_url": URL, "path": [pinned["i"]]})
+    whole = await everything(redis)
+
+    entry = await remove(mo, root["i"])
+    assert outline(await read(http, new_site)) == [("[deleted]", [("reply", ["leaf"])]), "pinned"]
+    await undone(mo, entry)
+    assert await everything(redis) == whole
+
+    places = [await remove(mo, root["i"]), await remove(mo, reply["i"])]
+    assert outline(await read(http, new_site)) == [("[deleted]", [("[deleted]", ["leaf"])]), "pinned"]
+    with_places = await everything(redis)
+    entry = await remove(mo, leaf["i"])
+    assert (outline(await read(http, new_site)), (await read(http, new_site))["total"]) == (["pinned"], 1)
+    assert await disagreements(redis) == []
+    await undone(mo, entry)
+    now = await everything(redis)
+    assert {key: now[key] for key in now if not key.endswith(":kept")} == with_places
+    assert await disagreements(redis) == []
+    for entry in reversed(places):
+        await undone(mo, entry)
+        assert await disagreements(redis) == []
+    assert await everything(redis) == whole
+
+    # Everything at once, from below and back in any order.
+    entries = [await remove(mo, one["i"]) for one in (leaf, reply, root, pinned)]
+    assert (await read(http, new_site))["total"] == 0
+    for entry in random.Random(6).sample(entries, len(entries)):
+        await undone(mo, entry)
+        assert await disagreements(redis) == []
+    assert await everything(redis) == whole
+    assert [one for one, _ in (await read(http, new_site))["pinned"]] == [pinned["i"]]
+
+    # Hidden together with what it hangs on, and back while that is still hidden.
+    await decide(mo, "reject", root["i"])
+    hidden = await everything(redis)
+    for one in (reply, leaf, root):
+        entry = await remove(mo, one["i"])
+        assert await disagreements(redis) == []
+        await undone(mo, entry)
+        assert await disagreements(redis) == []
+        assert await everything(redis) == hidden
+    await decide(mo, "approve", root["i"])
+    assert outline(await read(http, new_site)) == [("root", [("reply", ["leaf"])]), "pinned"]
+
+
+async def test_what_waits_waits_again_and_what_is_shadowed_stays_so(
+    app: Application, http: httpx.AsyncClient, careful: NewSite, redis: Redis
+) -> None:
+    """S3-80"""
+    ada, eve, mo = (
+        await create(http, careful, "ada"),
+        await create(http, careful, "eve"),
+        await staff(app, http, careful),
+    )
+    await redis.sadd(f"site:{careful.site.id}:shadowbanned", eve.id)
+    held, shadowed = await write(ada, "held"), await write(eve, "shadowed")
+    before = await everything(redis)
+    for comment in (held, shadowed):
+        entry = await remove(mo, comment["i"])
+        assert await disagreements(redis) == []
+        await undone(mo, entry)
+        assert await everything(redis) == before
+        assert await disagreements(redis) == []
+    assert await queued(mo) == [held["i"]]
+    assert outline(await read(http, careful, person=eve)) == ["shadowed"]
+    await decide(mo, "approve", held["i"])
+    await app.services.outbox.drain()
+    assert (await ada.call("GET", f"/v1/users/{ada.id}")).json()["total_comments"] == 1
+
+
+async def test_what_happened_meanwhile_stays(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis, clock: ManualClock
+) -> None:
+    ada, bob, mo = (
+        await create(http, new_site, "ada"),
+        await create(http, new_site, "bob"),
+        await staff(app, http, new_site),
+    )
+    root = await write(ada, "root")
+    reply = await write(bob, "reply", under=[root["i"]])
+    entry = await remove(mo, root["i"])
+    await write(ada, "deeper", under=[root["i"], reply["i"]])
+    await vote(ada, reply["i"], "up")
+    await undone(mo, entry)
+    assert outline(await read(http, new_site)) == [("root", [("reply", ["deeper"])])]
+    assert await disagreements(redis, shadowed=[]) == []
+
+    # What it hangs on is gone, and only a place by now; or it is hidden.
+    leaf = await write(ada, "leaf", under=[root["i"]])
+    for deed in ("delete", "reject"):
+        entry = await remove(mo, leaf["i"])
+        above = await decide(mo, deed, root["i"])
+        await undone(mo, entry)
+        assert await disagreements(redis) == []
+        await undone(mo, above["undo"])
+        assert outline(await read(http, new_site)) == [("root", [("reply", ["deeper"]), "leaf"])]
+        assert await disagreements(redis) == []
+
+    # The place went with its last reply.
+    one = await write(ada, "one")
+    only = await write(bob, "only", under=[one["i"]])
+    entry = await remove(mo, one["i"])
+    await bob.call("DELETE", f"/v1/comments/{only['i']}")
+    await undone(mo, entry)
+    assert outline(await read(http, new_site))[1:] == ["one"]
+    assert await disagreements(redis) == []
+
+    # Its page moved.
+    await remove(mo, one["i"])
+    await write(ada, "elsewhere", url="https://blog.example.org/other")
+    entry = await remove(mo, leaf["i"])
+    await app.services.pages.merge(new_site.site, URL, "https://blog.example.org/other")
+    await undone(mo, entry)
+    assert await disagreements(redis) == []
+
+
+async def test_undoing_is_once_in_time_and_not_over_somebody_elses_decision(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock, redis: Redis
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    comment = await write(ada, "hi")
+    first = await remove(mo, comment["i"])
+    assert 0 < await redis.ttl(f"comment:{comment['i']}:kept") <= 30
+    answer = await undo(mo, first)
+    assert await redis.exists(f"comment:{comment['i']}:kept") == 0
+    redo = await undo(mo, answer.json()["undo"])
+    assert (redo.status_code, redo.json()["code"]) == (404, "nothing_to_undo")
+    again = await undo(mo, first)
+    assert (again.status_code, again.json()["code"]) == (409, "too_late_to_undo")
+    second = await remove(mo, comment["i"])
+    assert (await undo(mo, first)).status_code == 409
+    clock.advance(seconds=31)
+    late = await undo(mo, second)
+    assert (late.status_code, late.json()["code"]) == (409, "too_late_to_undo")
+    assert (await undo(ada, second)).status_code == 403
+    assert outline(await read(http, new_site)) == []
+    log = (await mo.call("GET", "/v1/moderation/log")).json()["entries"]
+    assert [(one["action"], one["before"], one["after"]) for one in log] == [
+        ("delete", "approved", "deleted"),
+        ("undo_delete", "deleted", "approved"),
+        ("delete", "approved", "deleted"),
+    ]
+    assert {one["user_id"] for one in log} == {ada.id}
+
+
+async def test_what_people_delete_themselves_is_gone_at_once(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    """Nothing of what authors delete is kept, and nothing of somebody who leaves."""
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    for person in (ada, mo):
+        comment = await write(person, "my secret")
+        answer = await person.call("DELETE", f"/v1/comments/{comment['i']}")
+        assert (answer.status_code, "x-undo" in answer.headers) == (204, False)
+    comment = await write(ada, "my secret")
+    entry = await remove(mo, comment["i"])
+    assert "my secret" in str(await redis.get(f"comment:{comment['i']}:kept"))
+    assert (await ada.call("DELETE", "/v1/users/me")).status_code in (200, 204)
+    assert [key async for key in redis.scan_iter(match="*:kept")] == []
+    assert (await undo(mo, entry)).json()["code"] == "too_late_to_undo"
+    assert await disagreements(redis) == []
+
+
+async def test_a_decision_taken_back_says_again_what_was_said_before(
+    app: Application, http: httpx.AsyncClient, careful: NewSite
+) -> None:
+    ada, mo = await create(http, careful, "ada"), await staff(app, http, careful)
+    comment = await write(ada, "hi")
+
+    async def reasons() -> list[str]:
+        (item,) = (await mo.call("GET", "/v1/moderation/queue")).json()["items"]
+        found: list[str] = item["reasons"]
+        return found
+
+    before = await reasons()
+    for action, reason in (("reject", "rude"), ("approve", None), ("spam", "casino"), ("delete", "worse")):
+        done = await decide(mo, action, comment["i"], reason=reason)
+        await undone(mo, done["undo"])
+        assert await reasons() == before
+    entries = (await mo.call("GET", "/v1/moderation/log")).json()["entries"]
+    assert all("said" not in entry for entry in entries)
+
+
+async def test_many_delete_and_undo_at_once_and_all_agrees(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    rng = random.Random(6)
+    paths: list[list[str]] = []
+    for number in range(30):
+        above = rng.choice(paths) if paths and rng.random() < 0.8 else []
+        paths.append([*above, (await write(ada, f"comment {number}", under=above))["i"]])
+    ids = [path[-1] for path in paths]
+
+    async def flicker(comment_id: str) -> None:
+        answer = await mo.call("POST", f"/v1/moderation/delete/{comment_id}", {})
+        if answer.status_code == 200:
+            await undo(mo, answer.json()["undo"])
+
+    await asyncio.gather(*(flicker(rng.choice(ids)) for _ in range(90)))
+    assert await disagreements(redis) == []
+    answer = await mo.call("POST", "/v1/moderation/bulk", {"action": "delete", "ids": ids})
+    done = answer.json()["done"]
+    assert await disagreements(redis) == []
+    assert (await read(http, new_site))["total"] == 0
+    await asyncio.gather(*(undo(mo, entry) for entry in done.values()))
+    assert await disagreements(redis) == []
+    assert (await read(http, new_site))["total"] == len(done) == 30
+
+
+async def test_what_was_done_to_people_and_reports_is_undone_too(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    """S3-40, S3-81"""
+    ada, bob, mo = (
+        await create(http, new_site, "ada"),
+        await create(http, new_site, "bob"),
+        await staff(app, http, new_site),
+    )
+    comment = await write(ada, "hi")
+
+    async def status() -> int:
+        return (await ada.call("POST", "/v1/comments", {"page_url": URL, "content": "?"})).status_code
+
+    banned = await mo.call("POST", f"/v1/moderation/ban/{ada.id}", {})
+    assert (banned.json(), await status()) == ({"comments_deleted": 0}, 403)
+    await undone(mo, banned.headers["x-undo"])
+    assert await status() == 200
+    await mo.call("POST", f"/v1/moderation/ban/{ada.id}", {"hours": 24})
+    lifted = await mo.call("POST", f"/v1/moderation/unban/{ada.id}")
+    assert await status() == 200
+    await undone(mo, lifted.headers["x-undo"])
+    assert await status() == 403
+    await mo.call("POST", f"/v1/moderation/unban/{ada.id}")
+    again = await mo.call("POST", f"/v1/moderation/unban/{ada.id}")
+    assert "x-undo" not in again.headers  # nothing was done
+
+    for method in ("POST", "DELETE"):
+        deed = await mo.call(method, f"/v1/moderation/shadowban/{ada.id}")
+        await undone(mo, deed.headers["x-undo"])
+        before = (await read(http, new_site))["total"]
+        assert await status() == 200
+        is_seen = (await read(http, new_site))["total"] > before
+        assert is_seen == (method == "POST")
+        await mo.call("POST", f"/v1/moderation/shadowban/{ada.id}")
+
+    await bob.call("POST", f"/v1/comments/{comment['i']}/report", {"reason": "spam", "details": "look"})
+    dismissed = await mo.call("POST", f"/v1/moderation/reports/{comment['i']}/dismiss")
+    assert (await mo.call("GET", "/v1/moderation/reports")).json()["items"] == []
+    await undone(mo, dismissed.json()["undo"])
+    (item,) = (await mo.call("GET", "/v1/moderation/reports")).json()["items"]
+    assert (item["comment_id"], item["details"], item["reporter"]["id"]) == (comment["i"], "look", bob.id)

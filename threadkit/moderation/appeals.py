@@ -1,0 +1,127 @@
+"""Appeals: an author asks once for another look at a comment that was turned down, and somebody else decides."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from threadkit import text as texts
+from threadkit.clock import Clock
+from threadkit.comments.model import Comment, CommentNotFound
+from threadkit.comments.queries import CommentQueries
+from threadkit.errors import Forbidden, Invalid
+from threadkit.ids import CommentId, SiteId
+from threadkit.moderation.decision_scripts import NoOpenAppeal
+from threadkit.moderation.decisions import DecisionService
+from threadkit.moderation.report_scripts import Appeal, DeclineAppeal
+from threadkit.notifications.model import ModAction
+from threadkit.sites.model import Site
+from threadkit.sites.roles import RoleService
+from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
+from threadkit.users.viewer import Viewer
+
+Ruling = Literal["grant", "decline"]
+
+
+class EmptyAppeal(Invalid):
+    """An appeal needs some words."""
+
+    code = "empty_appeal"
+
+
+class OwnAppeal(Forbidden):
+    """This is your own comment. Somebody else has to look at the appeal."""
+
+    code = "own_appeal"
+
+
+class DecidedBefore(Forbidden):
+    """You decided about this comment before. Another moderator has to look at the appeal."""
+
+    code = "decided_before"
+
+
+class Appealed(Struct, frozen=True):
+    """A comment whose author asks for another look, and whether the one who reads this may decide."""
+
+    comment: Comment
+    may_decide: bool
+
+
+class AppealService:
+    def __init__(
+        self,
+        *,
+        redis: Commands,
+        keys: Keys,
+        clock: Clock,
+        comment_queries: CommentQueries,
+        roles: RoleService,
+        decisions: DecisionService,
+        wake_outbox: Callable[[SiteId], None],
+    ) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._clock = clock
+        self._comment_queries = comment_queries
+        self._roles = roles
+        self._decisions = decisions
+        self._wake_outbox = wake_outbox
+        self._appeal = Appeal(redis, keys)
+        self._decline_appeal = DeclineAppeal(redis, keys)
+
+    async def appeal(self, site: Site, comment_id: CommentId, words: str, *, by: Viewer) -> None:
+        words = texts.clean_source(words)
+        if not words:
+            raise EmptyAppeal
+        entry = self._entry(site, "appeal", comment_id, by, reason=None) | {"user_id": by.id}
+        await self._appeal(site.id, comment_id, by.id, words, now_ms=self._clock.now_ms(), entry=entry)
+
+    async def waiting(self, site: Site, *, by: Viewer, offset: int, limit: int) -> list[Appealed]:
+        """Oldest first."""
+        ids = await self._redis.zrange(self._keys.site(site.id).appeals(), offset, offset + limit - 1)
+        found = await self._comment_queries.by_ids(site.id, [CommentId(one) for one in ids])
+        staff = {user_id for user_id, _ in await self._roles.staff(site.id)}
+        return [Appealed(comment, _objection(comment, by, staff) is None) for comment in found]
+
+    async def count(self, site_id: SiteId) -> int:
+        return int(await self._redis.zcard(self._keys.site(site_id).appeals()))
+
+    async def decide(self, site: Site, comment_id: CommentId, ruling: Ruling, *, by: Viewer, reason: str | None) -> str:
+        """The id of the log entry."""
+        comment = await self._comment_queries.by_id(site.id, comment_id)
+        if comment is None:
+            raise CommentNotFound
+        if comment.appeal_state != "open":
+            raise NoOpenAppeal
+        staff = {user_id for user_id, _ in await self._roles.staff(site.id)}
+        if objection := _objection(comment, by, staff):
+            raise objection
+        if ruling == "grant":
+            return (await self._decisions.grant_appeal(site, comment_id, by=by, reason=reason)).entry_id
+        told = ModAction(
+            user_id=comment.author_id,
+            action="appeal_declined",
+            comment_id=comment_id,
+            by=by.id,
+            reason=reason,
+            at_ms=self._clock.now_ms(),
+        )
+        entry = self._entry(site, "appeal_declined", comment_id, by, reason) | {"user_id": comment.author_id}
+        entry_id = await self._decline_appeal(site.id, comment_id, by.id, entry=entry, event=told.encoded)
+        self._wake_outbox(site.id)
+        return entry_id
+
+    def _entry(self, site: Site, action: str, comment_id: CommentId, by: Viewer, reason: str | None) -> dict[str, Any]:
+        facts: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment_id, "by": by.id}
+        return facts | {"reason": reason, "at_ms": self._clock.now_ms()}
+
+
+def _objection(comment: Comment, by: Viewer, staff: set[Any]) -> Forbidden | None:
+    """Why somebody may not decide. Where there is nobody else, whoever decided before may think again."""
+    if comment.author_id == by.id:
+        return OwnAppeal()
+    if comment.decided_by == by.id and staff - {by.id, comment.author_id}:
+        return DecidedBefore()
+    return None

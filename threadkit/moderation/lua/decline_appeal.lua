@@ -1,0 +1,20 @@
+-- Leave a comment as it is, though its author asked for another look; write it down and tell the author.
+--
+-- KEYS[1] comment   hash
+-- KEYS[2] appeals   zset of the site
+-- KEYS[3] modlog    stream
+-- KEYS[4] outbox    stream
+-- ARGV[1] comment id
+-- ARGV[2] who declines
+-- ARGV[3] log entry, as JSON
+-- ARGV[4] event for the outbox, as JSON
+--
+-- Returns {'OK', id of the log entry}, or {word}: MISSING, NO_APPEAL.
+
+local found = redis.call('HMGET', KEYS[1], 'status', 'appeal_state')
+if not found[1] or found[1] == 'deleted' then return { 'MISSING' } end
+if found[2] ~= 'open' then return { 'NO_APPEAL' } end
+redis.call('HSET', KEYS[1], 'appeal_state', 'declined', 'decided_by', ARGV[2])
+redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('XADD', KEYS[4], '*', 'event', ARGV[4])
+return { 'OK', redis.call('XADD', KEYS[3], '*', 'entry', ARGV[3]) }

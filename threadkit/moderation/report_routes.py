@@ -1,0 +1,114 @@
+"""Reporting a comment, and what moderators do with reports. Contract 4.5."""
+
+from typing import Annotated
+
+from litestar import Router, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath, JSONBody, QueryParameter
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from threadkit.comments.model import InvalidPath, TreeComment
+from threadkit.http.parameters import as_id
+from threadkit.ids import CommentId, PageId
+from threadkit.moderation.reports import Details, ReportReason
+from threadkit.pages.model import LONGEST_URL
+from threadkit.services import Services
+from threadkit.sites.model import Site
+from threadkit.users.access import requires_moderator, requires_unblocked
+from threadkit.users.model import UserPublic
+from threadkit.users.viewer import Viewer
+
+
+class ReportItem(Struct, kw_only=True):
+    page_id: PageId
+    comment_id: CommentId
+    comment: TreeComment | None
+    reporter: UserPublic | None
+    reason: ReportReason
+    details: str | None
+    created_at: str
+
+
+class Reports(Struct):
+    items: list[ReportItem]
+    total: int
+
+
+class Dismissed(Struct):
+    closed: int
+    undo: str | UnsetType = UNSET
+
+
+class Complaint(Struct, kw_only=True):
+    reason: ReportReason = "other"
+    details: Details | None = None
+    page_url: Annotated[str, Meta(min_length=1, max_length=LONGEST_URL)] | None = None
+    path: Annotated[list[str], Meta(max_length=10_000)] | None = None
+
+
+@get("/moderation/reports", guards=[requires_moderator], summary="What was reported")
+async def reports(
+    site: NamedDependency[Site],
+    services: NamedDependency[Services],
+    offset: Annotated[int, QueryParameter(ge=0, le=1_000_000)] = 0,
+    limit: Annotated[int, QueryParameter(ge=0)] = 50,
+) -> Reports:
+    """Oldest first, one for each person and comment."""
+    found = await services.reports.waiting(site.id, offset=offset, limit=min(limit, 100))
+    comments = {one.id: one for one in await services.comment_queries.by_ids(site.id, [r.comment_id for r in found])}
+    people = {one.id: one for one in await services.user_queries.by_ids([r.reporter_id for r in found])}
+    items = [
+        ReportItem(
+            page_id=report.page_id,
+            comment_id=report.comment_id,
+            comment=TreeComment.of(comments[report.comment_id]) if report.comment_id in comments else None,
+            reporter=UserPublic.of(people[report.reporter_id]) if report.reporter_id in people else None,
+            reason=report.reason,
+            details=report.details,
+            created_at=report.created_at,
+        )
+        for report in found
+    ]
+    return Reports(items, len(items))
+
+
+@post(
+    "/moderation/reports/{comment_id:str}/dismiss",
+    status_code=200,
+    guards=[requires_moderator],
+    summary="Close a comment's reports and leave it",
+)
+async def dismiss(
+    comment_id: FromPath[str],
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
+) -> Dismissed:
+    """Those who reported it are told that it stays. `undo` takes it back; it is not there when nobody had."""
+    closed, undo = await services.reports.dismiss(site, as_id(CommentId, comment_id), by=viewer)
+    return Dismissed(closed, undo or UNSET)
+
+
+@post(
+    "/comments/{comment_id:str}/report",
+    status_code=204,
+    opt={"may_be_empty": True},
+    guards=[requires_unblocked],
+    summary="Report a comment",
+)
+async def report(
+    comment_id: FromPath[str],
+    data: JSONBody[Complaint],
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
+) -> None:
+    """Once for each person and comment. When moderators have looked, those who reported it are told the outcome."""
+    target = as_id(CommentId, comment_id)
+    if data.path is not None and (not data.path or data.path[-1] != target):
+        raise InvalidPath
+    await services.comments.check_place(site, target, data.page_url)
+    await services.reports.report(site, target, by=viewer, reason=data.reason, details=data.details)
+
+
+router = Router("/", route_handlers=[reports, dismiss, report], tags=["Moderation"])
