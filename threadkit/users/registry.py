@@ -30,6 +30,7 @@ from threadkit.users.scripts import ChangeProfile
 
 UNFINISHED_MS = 10_000
 _UNIQUE = ("name", "email", "phone", "provider", "provider_id", "linked")
+_UNSAID = {"username_set": "false", "total_comments": "0", "auth_epoch": "0"}
 
 
 class ProviderTaken(Conflict):
@@ -59,7 +60,7 @@ class UserRegistry:
                     raise
                 user = replace(user, name=username_with_suffix(user.name, user.id))
                 await self._claim_name(undo, user.id, user.name)
-            await self._redis.hset(self._keys.user(user.id).profile(), mapping=to_hash(user))
+            await self._redis.hset(self._keys.user(user.id).profile(), mapping=_fields(user))
             undo.pop_all()
         return user
 
@@ -69,7 +70,7 @@ class UserRegistry:
             await self._claim_contacts(undo, before.id, after, before=before)
             if name_key(after.name) != name_key(before.name):
                 await self._claim_name(undo, before.id, after.name)
-            old, new = to_hash(before), to_hash(after)
+            old, new = _fields(before), _fields(after)
             changed = {name: value for name, value in new.items() if old.get(name) != value}
             gone = tuple(name for name in old if name not in new)
             unless_changed = {name: old.get(name, "") for name in _UNIQUE}
@@ -149,6 +150,11 @@ class UserRegistry:
         made_long_ago = self._clock.now_ms() - uuid_ms(holder) > UNFINISHED_MS
         return made_long_ago and await self._queries.by_id(holder) is None
 
+
+
+def _fields(user: User) -> dict[str, str]:
+    """A user's hash. Fields beside the documented ones are left out while they say nothing: most people never need them."""
+    return {name: value for name, value in to_hash(user).items() if _UNSAID.get(name) != value}
 
 def _accounts(user: User) -> list[tuple[str, str]]:
     """The accounts elsewhere with which a user signs in."""
