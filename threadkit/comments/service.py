@@ -1,6 +1,5 @@
 """What can be done with comments: verbs that read as a story."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
@@ -288,7 +287,7 @@ class CommentService:
         return parent.parent_id
 
     async def _prepare(self, content: str) -> _Text:
-        """Tidy, measure, resolve names, render: off the event loop, because it can take a while."""
+        """Tidy, measure, resolve names, render."""
         limit = self._settings.max_comment_length
         if len(content) > limit:
             raise CommentTooLong(limit=limit)
@@ -296,9 +295,9 @@ class CommentService:
         if not source:
             raise EmptyComment
         try:
-            names = await asyncio.to_thread(text.find_mentions, source) if "@" in source else []
+            names = await text.aside(source, lambda: text.find_mentions(source)) if "@" in source else []
             found = {name: user.id for name in names if (user := await self._user_queries.by_name(name))}
-            rendered = await asyncio.to_thread(text.render, source, mentions=found)
+            rendered = await text.aside(source, lambda: text.render(source, mentions=found))
         except text.TooComplex:
             raise CommentTooComplex from None
         return _Text(source, rendered.html, list(found.values()))

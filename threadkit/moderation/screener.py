@@ -1,8 +1,8 @@
 """From an attempt to a verdict: gathers the facts in one round trip or two, asks the screens, then those outside."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import structlog
 from msgspec.structs import replace
@@ -19,13 +19,12 @@ from threadkit.moderation.screening import screen
 from threadkit.moderation.tokens import Reading, read
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
+from threadkit.text import aside
 
 log = structlog.get_logger()
 
-T = TypeVar("T")
 OUTSIDE_S = 1.5
 """The last line: each outside check has a second of its own, all at the same time."""
-LONG = 1_000
 NOBODYS = "-"
 
 
@@ -77,7 +76,7 @@ class Screener:
         if attempt.is_staff:
             return PASS
         facts = await self.facts(attempt)
-        verdict = await _aside(attempt.text, lambda: screen(facts, attempt.site.settings.screening))
+        verdict = await aside(attempt.text, lambda: screen(facts, attempt.site.settings.screening))
         if verdict.kind == "refuse" or self._outside is None:
             return verdict
         return _together(verdict, await self._ask_outside(self._outside, attempt, facts, visitor))
@@ -85,7 +84,7 @@ class Screener:
     async def facts(self, attempt: Attempt) -> Facts:
         """Everything the screens need."""
         site_id, now_ms = attempt.site.id, self._clock.now_ms()
-        reading = await _aside(attempt.text, lambda: read(attempt.text))
+        reading = await aside(attempt.text, lambda: read(attempt.text))
         # Whether the author is new is only known with the answers, so both are asked for.
         asked = replace(reading, features=reading.features | {"#new": "new author", "#known": "known author"})
         people = self._who(attempt)
@@ -170,8 +169,3 @@ def _together(ours: Verdict, theirs: Finding | None) -> Verdict:
 def _remembered(text: str, ms: float) -> Remembered:
     comment_id, page_id, rest = text.split(" ", 2)
     return Remembered(comment_id=CommentId(comment_id), page_id=page_id, at_ms=int(ms), sketch=Sketch.decode(rest))
-
-
-async def _aside(text: str, work: Callable[[], T]) -> T:
-    """Long texts off the event loop, short ones where they are: a thread would take longer."""
-    return await asyncio.to_thread(work) if len(text) > LONG else work()

@@ -4,6 +4,7 @@
 HTML → bleach → nh3. The work for any input is bounded; what would cost more raises `TooComplex`.
 """
 
+from threadkit.text.aside import aside
 from threadkit.text.budget import TooComplex
 from threadkit.text.hygiene import clean_source
 from threadkit.text.parser import MAX_LINKS
@@ -15,6 +16,7 @@ __all__ = [
     "RENDER_VERSION",
     "Rendered",
     "TooComplex",
+    "aside",
     "clean_source",
     "find_mentions",
     "render",

@@ -151,10 +151,10 @@ class UserRegistry:
         return made_long_ago and await self._queries.by_id(holder) is None
 
 
-
 def _fields(user: User) -> dict[str, str]:
     """A user's hash. Fields beside the documented ones are left out while they say nothing: most people never need them."""
     return {name: value for name, value in to_hash(user).items() if _UNSAID.get(name) != value}
+
 
 def _accounts(user: User) -> list[tuple[str, str]]:
     """The accounts elsewhere with which a user signs in."""

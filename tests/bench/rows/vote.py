@@ -1,4 +1,4 @@
-"""Voting, against a bare handler that makes the same two calls of Lua."""
+"""Voting, against a bare handler that makes the same call of Lua."""
 
 import asyncio
 
