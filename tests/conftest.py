@@ -16,7 +16,7 @@ from threadkit import logs
 from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
 from threadkit.moderation.rules import LinksRule, RepeatedRule, ScreeningRules, TooFastRule
-from threadkit.settings import Accounts, Settings
+from threadkit.settings import Accounts, LimitSettings, Settings
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
 from threadkit.storage.bundled import BundledStore
 
@@ -48,7 +48,9 @@ def settings(short_folder: Path) -> Settings:
     # Cheap passwords: their cost is measured where it matters.
     accounts = Accounts(argon2_time_cost=1, argon2_memory_kib=64, argon2_parallelism=1)
     folder = str(short_folder / "store")
-    return Settings(data=folder, secret=SECRET, log_level="error", access_log=False, accounts=accounts)
+    # Tests are quicker than people; what limits do has tests of its own.
+    limits = LimitSettings(enabled=False, requests_at_once=1000, requests_in_a_burst=1000)
+    return Settings(data=folder, secret=SECRET, log_level="error", access_log=False, accounts=accounts, limits=limits)
 
 
 @pytest.fixture

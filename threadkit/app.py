@@ -19,7 +19,7 @@ from threadkit.docs import routes as docs
 from threadkit.health import routes as health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
-from threadkit.http.client_address import ClientAddresses
+from threadkit.http.admission import Admission
 from threadkit.http.ledger import Ledger
 from threadkit.http.manners import Manners
 from threadkit.http.request import Request
@@ -36,11 +36,15 @@ from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.notifications import routes as notifications
 from threadkit.pages import routes as pages
 from threadkit.problems import ProblemHandlers
+from threadkit.ratelimit import routes as limits
+from threadkit.ratelimit.access import limited
+from threadkit.ratelimit.lane import ReaderLimits
 from threadkit.render import routes as render
 from threadkit.render.access import address_guard
 from threadkit.render.form import FormTokens, form_limit
 from threadkit.render.problem_pages import ProblemPages
 from threadkit.render.queries import FeedQueries
+from threadkit.server.protocol import Patience
 from threadkit.services import build
 from threadkit.settings import Settings
 from threadkit.setup import routes as setup
@@ -80,13 +84,14 @@ class Application:
             outside_endpoints=outside_endpoints,
         )
         self.metrics = self.services.metrics
-        self.addresses = ClientAddresses(settings.trusted_proxies, keyring.derive("client-address"))
+        self.addresses = self.services.addresses
         self.health = HealthService(
             store=self.services.store,
             keys=self.services.keys,
             settings=settings,
             site_queries=self.services.site_queries,
             metrics=self.metrics,
+            limiter_outage=self.services.limiter_outage,
         )
         self.litestar = self._litestar()
         self.access_log = AccessLog(settings, self.addresses, as_text=logs.writes_text(settings))
@@ -99,8 +104,12 @@ class Application:
             site_queries=self.services.site_queries,
             clock=self.services.clock,
             ledger=ledger,
+            limits=self._reader_limits(),
             allow_localhost=settings.allow_localhost_origin,
         )
+
+        self._admission = Admission(self.fast_lane, settings=settings.limits, metrics=self.metrics)
+        self.patience = Patience(settings.limits.header_timeout_s, settings.limits.body_timeout_s)
 
         self._sockets = Sockets(
             hub=self.services.hub,
@@ -118,7 +127,7 @@ class Application:
         if scope["type"] == ScopeType.WEBSOCKET:
             await self._sockets(scope, receive, send)
         else:
-            await self.fast_lane(scope, receive, send)
+            await self._admission(scope, receive, send)
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -148,6 +157,10 @@ class Application:
             base_url=settings.base_url,
             allow_localhost=settings.allow_localhost_origin,
             on_opened=services.tally.request,
+        )
+        opens_site, opens_by_address = (
+            limited(opens, limits=services.request_limits, addresses=self.addresses, sessions=services.sessions)
+            for opens in (opens_site, opens_by_address)
         )
         api = Router(
             "/v1",
@@ -197,6 +210,7 @@ class Application:
                 turnstile.challenge_alias,
                 users.avatar,
                 health.router,
+                limits.usage,
                 docs.router,
                 setup.router,
                 oauth.router,
@@ -216,6 +230,10 @@ class Application:
         )
         litestar.state.services = services  # for guards, which get no dependencies
         return litestar
+
+    def _reader_limits(self) -> ReaderLimits | None:
+        limits = self.services.request_limits
+        return ReaderLimits(limits, addresses=self.addresses, clock=self.services.clock) if limits.is_on else None
 
     def _without_scripts(self, opens_by_address: Guard) -> Router:
         """What is reached by an address alone: finished HTML, its form, and feeds."""

@@ -40,6 +40,7 @@ from threadkit.sites.model import OpenedSite
 log = structlog.get_logger()
 
 PROBLEM_JSON = "application/problem+json"
+RETRY_AFTER_S = 2
 
 
 class Problem(msgspec.Struct, omit_defaults=True):
@@ -56,6 +57,8 @@ class Problem(msgspec.Struct, omit_defaults=True):
     field: str | None = None
     until: str | None = None
     claimed_by: Any = None
+    layer: str | None = None
+    limit_type: str | None = None
 
 
 _TITLES = {
@@ -103,14 +106,16 @@ class ProblemHandlers:
 
 def response(error: ThreadKitError, *, request_id: str = "", as_text: bool = False) -> Response[bytes]:
     headers = {"Cache-Control": "no-store", **error.headers}
-    retry_after = error.facts.get("retry_after_s")
-    if error.status == 503 and retry_after is None:
-        retry_after = 2
-    if retry_after is not None:
+    if (retry_after := _retry_after(error)) is not None:
         headers["Retry-After"] = str(retry_after)
     if as_text:
         return Response(error.message.encode(), status_code=error.status, media_type="text/plain", headers=headers)
-    problem = Problem(
+    problem = problem_of(error, request_id=request_id)
+    return Response(msgspec.json.encode(problem), status_code=error.status, media_type=PROBLEM_JSON, headers=headers)
+
+
+def problem_of(error: ThreadKitError, *, request_id: str = "") -> Problem:
+    return Problem(
         type=f"urn:threadkit:problem:{error.code}",
         title=_TITLES.get(error.status, "Error"),
         status=error.status,
@@ -118,12 +123,18 @@ def response(error: ThreadKitError, *, request_id: str = "", as_text: bool = Fal
         code=error.code,
         error=error.message,
         request_id=request_id,
-        retry_after=retry_after,
+        retry_after=_retry_after(error),
         field=error.facts.get("field"),
         until=error.facts.get("until"),
         claimed_by=error.facts.get("claimed_by"),
+        layer=error.facts.get("layer"),
+        limit_type=error.facts.get("limit_type"),
     )
-    return Response(msgspec.json.encode(problem), status_code=error.status, media_type=PROBLEM_JSON, headers=headers)
+
+
+def _retry_after(error: ThreadKitError) -> int | None:
+    retry_after: int | None = error.facts.get("retry_after_s")
+    return RETRY_AFTER_S if retry_after is None and error.status == 503 else retry_after
 
 
 def as_known(error: Exception) -> ThreadKitError | None:

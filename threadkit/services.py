@@ -53,6 +53,10 @@ from threadkit.outbox.service import DeadLetters
 from threadkit.outbox.worker import SERVER_LOOK_S, WORKER_LOOK_S, OutboxWorker
 from threadkit.pages.queries import PageQueries
 from threadkit.pages.service import PageService
+from threadkit.ratelimit.outage import Outage
+from threadkit.ratelimit.queries import LimitQueries
+from threadkit.ratelimit.quotas import Quotas
+from threadkit.ratelimit.requests import RequestLimits
 from threadkit.ratelimit.windows import Windows
 from threadkit.rebuild.reranking import RankingQueries, Reranker
 from threadkit.rebuild.service import RebuildService
@@ -94,6 +98,11 @@ class Services:
     listener: Listener
     office: PostOffice
     passwords: Passwords
+    addresses: ClientAddresses
+    limiter_outage: Outage
+    request_limits: RequestLimits
+    quotas: Quotas
+    limit_queries: LimitQueries
     site_queries: SiteQueries
     sites: SiteService
     roles: RoleService
@@ -153,6 +162,7 @@ class Services:
         if is_worker or self.settings.outbox == "in-process":
             await self.outbox.start(look_every_s=WORKER_LOOK_S if is_worker else SERVER_LOOK_S)
         await self.tally.start()
+        await self.request_limits.start()
         await self.reranker.start()
         await self.deletions.start()
         if not is_worker:
@@ -165,7 +175,10 @@ class Services:
             stack.callback(self.passwords.close)
             stack.push_async_callback(self.outbound.close)
             stack.push_async_callback(self.outside.close)
-            for part in (self.listener, self.office, self.outbox, self.tally, self.reranker, self.deletions, self.hub):
+            for part in (
+                *(self.listener, self.office, self.outbox, self.tally, self.request_limits),
+                *(self.reranker, self.deletions, self.hub),
+            ):
                 stack.push_async_callback(part.stop)
 
 
@@ -178,12 +191,15 @@ def build(
     endpoints: ProviderEndpoints | None = None,
     outside_endpoints: OutsideEndpoints | None = None,
 ) -> Services:
-    clock = clock or SystemClock()
+    store_clock, clock = clock, clock or SystemClock()
     keys = Keys(settings.key_prefix, tagged=store.address.topology == "cluster")
     redis, accounts = store.redis, settings.accounts
     listener = Listener(store)
     office = build_office(settings)
+    limits = settings.limits
+    outage = Outage(clock)
     windows = Windows(redis=redis, keys=keys, clock=clock)
+    quotas = Quotas(redis=redis, keys=keys, clock=store_clock, settings=limits, outage=outage)
     passwords = Passwords(accounts)
     tokens = Tokens(
         keyring.jwt,
@@ -208,6 +224,7 @@ def build(
         keys=keys,
         clock=clock,
         windows=windows,
+        quotas=quotas,
         sender=Courier(office),
         digest_key=keyring.derive("codes"),
         accounts=accounts,
@@ -223,6 +240,7 @@ def build(
         codes=codes,
         passwords=passwords,
         windows=windows,
+        limits=limits,
     )
     endpoints = endpoints or ProviderEndpoints()
     outbound = build_outbound(settings, endpoints)
@@ -349,6 +367,7 @@ def build(
         page_queries=page_queries,
         snapshots=snapshots,
         gate=ModerationGate(screener=screener, turnstile=outside.turnstile, decisions=decisions),
+        quotas=quotas,
         on_posted=on_posted,
         on_changed=outbox.wake,
     )
@@ -395,6 +414,7 @@ def build(
         roles=roles,
         decisions=decisions,
         reporters=reporters,
+        quotas=quotas,
         wake_outbox=outbox.wake,
     )
     people = PeopleService(
@@ -419,6 +439,11 @@ def build(
         listener=listener,
         office=office,
         passwords=passwords,
+        addresses=addresses,
+        limiter_outage=outage,
+        request_limits=RequestLimits(redis=redis, keys=keys, clock=clock, settings=limits, outage=outage),
+        quotas=quotas,
+        limit_queries=LimitQueries(redis=redis, keys=keys, clock=clock, settings=limits),
         site_queries=site_queries,
         sites=sites,
         roles=roles,

@@ -140,6 +140,48 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
     poll_every_s: Annotated[int, Meta(ge=1, le=3600)] = 20
 
 
+PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
+PerDay = Annotated[int, Meta(ge=1, le=10_000_000)]
+
+
+class ActionLimits(Struct, frozen=True, kw_only=True):
+    """What one client may do of one costly action; absent means what holds for all of them."""
+
+    per_minute: PerMinute | None = None
+    per_day: PerDay | None = None
+
+
+class LimitSettings(Struct, frozen=True, kw_only=True):
+    """How often anybody may do what, and how much at once."""
+
+    enabled: bool = True
+    ip_reads_per_minute: PerMinute = 240
+    ip_writes_per_minute: PerMinute = 30
+    user_reads_per_minute: PerMinute = 240
+    user_writes_per_minute: PerMinute = 20
+    key_reads_per_minute: PerMinute | None = None
+    key_writes_per_minute: PerMinute | None = None
+    sign_ins_per_minute: PerMinute = 6
+    sign_ins_per_hour: PerMinute = 30
+    sign_ins_per_account_per_hour: PerMinute = 20
+    post_every_s: Annotated[int, Meta(ge=0, le=3600)] = 5
+    posts_per_ten_minutes: PerMinute = 30
+    guest_post_every_s: Annotated[int, Meta(ge=0, le=3600)] = 15
+    guest_posts_per_ten_minutes: PerMinute = 5
+    client: Literal["ip_ua", "ip"] = "ip_ua"
+    costly_per_minute: PerMinute = 20
+    costly_per_day: PerDay = 1000
+    comments: ActionLimits = ActionLimits()
+    reports: ActionLimits = ActionLimits(per_day=50)
+    codes: ActionLimits = ActionLimits()
+    exports: ActionLimits = ActionLimits(per_minute=3, per_day=20)
+    imports: ActionLimits = ActionLimits()
+    requests_at_once: Annotated[int, Meta(ge=1, le=100_000)] = 48
+    requests_in_a_burst: Annotated[int, Meta(ge=1, le=100_000)] = 512
+    header_timeout_s: Seconds = 10.0
+    body_timeout_s: Seconds = 30.0
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     host: Annotated[str, Meta(min_length=1, max_length=253)] = "127.0.0.1"
     port: Port = 8080
@@ -170,6 +212,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_format: Literal["auto", "json", "text"] = "auto"
     access_log: bool = True
 
+    limits: LimitSettings = LimitSettings()
     live: LiveSettings = LiveSettings()
     accounts: Accounts = Accounts()
     counters: CounterSettings = CounterSettings()
@@ -207,6 +250,17 @@ OLDER_NAMES = {
     "JWT_EXPIRY_HOURS": "accounts.access_token_hours",
     "RATE_LIMIT_OTP_PER_TARGET": "accounts.codes_per_address_per_hour",
     "RATE_LIMIT_OTP_PER_IP": "accounts.codes_per_client_per_hour",
+    "RATE_LIMIT_ENABLED": "limits.enabled",
+    "RATE_LIMIT_IP_WRITES": "limits.ip_writes_per_minute",
+    "RATE_LIMIT_IP_READS": "limits.ip_reads_per_minute",
+    "RATE_LIMIT_APIKEY_WRITES": "limits.key_writes_per_minute",
+    "RATE_LIMIT_APIKEY_READS": "limits.key_reads_per_minute",
+    "RATE_LIMIT_USER_WRITES": "limits.user_writes_per_minute",
+    "RATE_LIMIT_USER_READS": "limits.user_reads_per_minute",
+    "RATE_LIMIT_AUTH_ATTEMPTS": "limits.sign_ins_per_hour",
+    "RATE_LIMIT_PER_MINUTE": "limits.costly_per_minute",
+    "RATE_LIMIT_DAILY": "limits.costly_per_day",
+    "RATE_LIMIT_WS_MSG_PER_SEC": "live.messages_per_second",
     "OAUTH_GOOGLE_CLIENT_ID": "google.client_id",
     "OAUTH_GOOGLE_CLIENT_SECRET": "google.client_secret",
     "OAUTH_GITHUB_CLIENT_ID": "github.client_id",
@@ -249,20 +303,6 @@ WITHOUT_EFFECT = {
     "MODERATION_TIMEOUT_SECONDS": "an outside check has one second; whoever waits for more gives up",
     "OAUTH_GOOGLE_REDIRECT_URL": "it is public_url followed by /auth/google/callback",
     "OAUTH_GITHUB_REDIRECT_URL": "it is public_url followed by /auth/github/callback",
-    **dict.fromkeys(
-        (
-            "RATE_LIMIT_ENABLED",
-            "RATE_LIMIT_IP_WRITES",
-            "RATE_LIMIT_IP_READS",
-            "RATE_LIMIT_APIKEY_WRITES",
-            "RATE_LIMIT_APIKEY_READS",
-            "RATE_LIMIT_USER_WRITES",
-            "RATE_LIMIT_USER_READS",
-            "RATE_LIMIT_AUTH_ATTEMPTS",
-            "RATE_LIMIT_WS_MSG_PER_SEC",
-        ),
-        "this version does not have what it controls yet",
-    ),
 }
 
 _ADDRESSED_ELSEWHERE = {"THREADKIT_CONFIG", "THREADKIT_GIT_COMMIT", "THREADKIT_BUILD_DATE"}

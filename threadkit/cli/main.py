@@ -5,6 +5,7 @@ import click
 from threadkit import __version__
 from threadkit.cli.common import Sentences
 from threadkit.cli.config import config
+from threadkit.cli.limits import limits
 from threadkit.cli.loadgen import loadgen
 from threadkit.cli.memory import memory
 from threadkit.cli.outbox import outbox
@@ -44,6 +45,7 @@ for command in (
     owner_link,
     keys,
     rebuild,
+    limits,
     config,
     version,
     loadgen,

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 @click.option("--port", type=int, help="Port to listen on (default: 8080).")
 @click.option("--workers", type=int, help="Processes that answer requests (default: 1).")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much is logged.")
+@click.option("--no-rate-limit", is_flag=True, help="Count no requests, for load tests; sign-in stays limited.")
 @store_options
-def serve(config: Path | None, **flags: Any) -> None:
+def serve(config: Path | None, no_rate_limit: bool, **flags: Any) -> None:
     """Start the server (the default command)."""
+    flags["limits.enabled"] = False if no_rate_limit else None
     from threadkit.server.serve import serve as run_server  # slow to import, and only needed here
 
     loaded = settings_of({**flags, "config": config})

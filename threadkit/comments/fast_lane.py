@@ -19,8 +19,11 @@ from threadkit.comments.snapshots import Head, Key, Snapshot, Snapshots
 from threadkit.comments.window import Cursor, Question
 from threadkit.errors import ThreadKitError
 from threadkit.http.ledger import Ledger, Note
-from threadkit.http.manners import EXPOSED, HSTS, is_https, request_id_of
+from threadkit.http.manners import API_POLICY, EXPOSED, HSTS, SECURITY, is_https, request_id_of
 from threadkit.pages.model import PageRef
+from threadkit.problems import PROBLEM_JSON, problem_of
+from threadkit.ratelimit.lane import ReaderLimits
+from threadkit.ratelimit.model import RateLimited, Standing
 from threadkit.sites.model import Site, origin_host, origin_is_allowed
 from threadkit.sites.queries import SiteQueries
 
@@ -28,8 +31,17 @@ PATH = "/v1/comments"
 NUMBERS = ("limit", "replies", "depth")
 MOST_REMEMBERED = 10_000
 
-_STATUS_LINES = {200: b"HTTP/1.1 200 OK\r\n", 304: b"HTTP/1.1 304 Not Modified\r\n"}
+ASK_AGAIN_MS = 1000
+
+_STATUS_LINES = {
+    200: b"HTTP/1.1 200 OK\r\n",
+    304: b"HTTP/1.1 304 Not Modified\r\n",
+    429: b"HTTP/1.1 429 Too Many Requests\r\n",
+}
 _HSTS_LINE = b"%b: %b\r\n" % HSTS
+
+
+_Asked = tuple[bytes | None, bytes | None, bytes | None, bytes]
 
 
 class _Caller:
@@ -56,6 +68,7 @@ class FastLane:
         site_queries: SiteQueries,
         clock: Clock,
         ledger: Ledger,
+        limits: ReaderLimits | None,
         allow_localhost: bool,
     ) -> None:
         self._app = app
@@ -65,7 +78,9 @@ class FastLane:
         self._clock = clock
         self._ledger = ledger
         self._allow_localhost = allow_localhost
-        self._callers: dict[tuple[bytes, bytes | None, bytes | None, bytes], _Caller] = {}
+        self._limits = limits
+        self._store_left_ms = -ASK_AGAIN_MS
+        self._callers: dict[_Asked, _Caller] = {}
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in ("GET", "HEAD"):
@@ -74,19 +89,23 @@ class FastLane:
         started = time.perf_counter()
         headers = dict(scope["headers"])
         caller = self._caller(headers, scope["query_string"])
-        if caller is None:
+        warning: list[tuple[bytes, bytes]] = []
+        snapshot = None
+        if caller is not None:
+            snapshot = self._snapshots.fresh(caller.key) or await self._made(caller)
+        if snapshot is None and (last := await self._last_known(headers, scope["query_string"])):
+            caller, snapshot, warning = last
+        if caller is None or snapshot is None:  # the ordinary way knows how to say it
             await self._app(scope, receive, send)
             return
-        snapshot = self._snapshots.fresh(caller.key)
-        if snapshot is None:
-            try:
-                snapshot = await self._threads.snapshot(caller.site, *caller.key[2:])
-            except (RedisError, OSError, ThreadKitError):  # the ordinary way knows how to say it
-                await self._app(scope, receive, send)
-                return
+        try:
+            limits = self._limits.spend(caller.site, scope, headers) if self._limits else b""
+        except RateLimited:  # counted only when it is let through, so it is refused there too
+            await self._app(scope, receive, send)
+            return
         status, head, body = _chosen(snapshot, headers)
         request_id = request_id_of(headers)
-        own = [(b"x-request-id", request_id.encode()), *caller.head.listed]
+        own = [(b"x-request-id", request_id.encode()), *caller.head.listed, *_listed(limits), *warning]
         if is_https(scope, headers):
             own.append(HSTS)
         if scope["method"] == "HEAD":
@@ -105,13 +124,64 @@ class FastLane:
         snapshot = self._snapshots.fresh(caller.key)
         if snapshot is None:
             return None
+        try:
+            limits = self._limits.spend(caller.site, scope, headers) if self._limits else b""
+        except RateLimited as refused:
+            return self._refuse(refused, started, caller, scope, headers)
         status, head, body = _chosen(snapshot, headers)
         request_id = request_id_of(headers)
-        own = b"x-request-id: %b\r\n" % request_id.encode()
+        own = b"x-request-id: %b\r\n%b" % (request_id.encode(), limits)
         if is_https(scope, headers):
             own += _HSTS_LINE
         self._note(started, status, len(body), request_id, caller, snapshot, scope, headers)
         return _STATUS_LINES[status], head.wire + caller.head.wire + own + b"\r\n", body
+
+    def _refuse(
+        self, refused: RateLimited, started: float, caller: _Caller, scope: Any, headers: dict[bytes, bytes]
+    ) -> tuple[bytes, bytes, bytes]:
+        """Refusing must not cost more than answering, or refusing many would."""
+        request_id = request_id_of(headers)
+        body = msgspec.json.encode(problem_of(refused, request_id=request_id))
+        standing: Standing = refused.facts["standing"]
+        head = Head(
+            *SECURITY,
+            *caller.head.listed,
+            *standing.headers(),
+            (b"content-security-policy", API_POLICY),
+            (b"cache-control", b"no-store"),
+            (b"retry-after", b"%d" % standing.wait_s),
+            (b"content-type", PROBLEM_JSON.encode()),
+            (b"content-length", b"%d" % len(body)),
+            (b"x-request-id", request_id.encode()),
+        )
+        self._note(started, 429, len(body), request_id, caller, None, scope, headers)
+        return _STATUS_LINES[429], head.wire + b"\r\n", body
+
+    async def _made(self, caller: _Caller) -> Snapshot | None:
+        """The snapshot as the store has it; None when it cannot be had."""
+        try:
+            return await self._threads.snapshot(caller.site, *caller.key[2:])
+        except ThreadKitError:
+            return None
+        except (RedisError, OSError):
+            self._store_left_ms = self._clock.now_ms()
+            return None
+
+    async def _last_known(
+        self, headers: dict[bytes, bytes], query: bytes
+    ) -> tuple[_Caller, Snapshot, list[tuple[bytes, bytes]]] | None:
+        """What was true when the store was last heard of: while it is away, and for a minute at most."""
+        caller = self._callers.get(_asked(headers, query))
+        snapshot = self._snapshots.stale(caller.key) if caller else None
+        if caller is None or snapshot is None or not await self._store_is_away(caller):
+            return None
+        age_s = (self._clock.now_ms() - snapshot.checked_ms) // 1000
+        return caller, snapshot, [(b"age", b"%d" % age_s), (b"warning", b'110 - "Response is Stale"')]
+
+    async def _store_is_away(self, caller: _Caller) -> bool:
+        if self._clock.now_ms() - self._store_left_ms >= ASK_AGAIN_MS:
+            await self._made(caller)
+        return self._clock.now_ms() - self._store_left_ms < ASK_AGAIN_MS
 
     def _note(
         self,
@@ -120,11 +190,11 @@ class FastLane:
         sent: int,
         request_id: str,
         caller: _Caller,
-        snapshot: Snapshot,
+        snapshot: Snapshot | None,
         scope: Any,
         headers: dict[bytes, bytes],
     ) -> None:
-        shown = snapshot.page_id if status == 200 and scope["method"] == "GET" else None
+        shown = snapshot.page_id if snapshot and status == 200 and scope["method"] == "GET" else None
         seconds = time.perf_counter() - started
         self._ledger.note(Note(time.time(), seconds, status, sent, request_id, caller.site.id, shown, scope, headers))
 
@@ -133,7 +203,7 @@ class FastLane:
         api_key = headers.get(b"projectid")
         if api_key is None or b"authorization" in headers or b"range" in headers:
             return None
-        asked = (api_key, headers.get(b"origin"), headers.get(b"referer"), query)
+        asked = _asked(headers, query)
         caller = self._callers.get(asked)
         if (
             caller is not None
@@ -141,7 +211,7 @@ class FastLane:
             and self._clock.now_ms() < caller.until_ms
         ):
             return caller
-        caller = self._look(*asked)
+        caller = self._look(api_key, *asked[1:])
         if caller is not None:
             if len(self._callers) >= MOST_REMEMBERED:
                 self._callers.clear()
@@ -162,6 +232,16 @@ class FastLane:
                 return None
         key = _understood(opened.site, query)
         return _Caller(opened.site, key, origin, until_ms, self._site_queries.generation) if key else None
+
+
+def _asked(headers: dict[bytes, bytes], query: bytes) -> _Asked:
+    return headers.get(b"projectid"), headers.get(b"origin"), headers.get(b"referer"), query
+
+
+def _listed(lines: bytes) -> list[tuple[bytes, bytes]]:
+    """Lines of a head, as ASGI wants them."""
+    pairs = [line.partition(b": ") for line in lines.splitlines()]
+    return [(name, value) for name, _, value in pairs]
 
 
 def _understood(site: Site, query: bytes) -> Key | None:

@@ -1,6 +1,7 @@
 """What can be done with comments: verbs that read as a story."""
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 import msgspec
@@ -36,6 +37,7 @@ from threadkit.comments.tree import DEEPEST, is_visible
 from threadkit.ids import CommentId, PageId, SiteId, UserId, new_uuid
 from threadkit.pages.model import Page, PageNotFound, PageRef, normal_url
 from threadkit.pages.queries import MOST_MOVES, PageQueries
+from threadkit.ratelimit.quotas import Quotas, of_user
 from threadkit.settings import Settings
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role
@@ -93,6 +95,7 @@ class CommentService:
         page_queries: PageQueries,
         snapshots: Snapshots,
         gate: Gate,
+        quotas: Quotas,
         on_posted: Callable[[SiteId], None],
         on_changed: Callable[[SiteId], None],
     ) -> None:
@@ -103,6 +106,7 @@ class CommentService:
         self._page_queries = page_queries
         self._snapshots = snapshots
         self._gate = gate
+        self._quotas = quotas
         self._on_posted = on_posted
         self._on_changed = on_changed
         self._post_comment = PostComment(redis, keys)
@@ -131,11 +135,20 @@ class CommentService:
         body = await self._prepare(draft.content)
         parent_id = await self._parent_of(site, draft)
         comment = self._new_comment(site, page_id, draft, body, author, parent_id)
-        if objections := await self._gate.judge(site, comment, author=author, visit=visit):
-            comment = replace(comment, status=Status.PENDING, is_unposted=True, **objections.fields)
-        written = await self._write(site, comment, draft.title, request_key)
+        async with self._place(author, visit):
+            if objections := await self._gate.judge(site, comment, author=author, visit=visit):
+                comment = replace(comment, status=Status.PENDING, is_unposted=True, **objections.fields)
+            written = await self._write(site, comment, draft.title, request_key)
         await self._gate.remember(site, written, author=author, visit=visit, as_id=written.id)
         return written
+
+    def _place(self, author: Viewer | None, visit: Visit) -> AbstractAsyncContextManager[None]:
+        """Room for one more comment of this author. Guests are counted by their address, since names are free;
+        whoever moderates may be as quick as they like."""
+        is_guest = author is None or author.user.provider == "anonymous"
+        pace = None if author and author.role >= Role.MODERATOR else self._quotas.post_pace(is_guest=is_guest)
+        who = self._quotas.client(visit.client, visit.user_agent) if is_guest or author is None else of_user(author.id)
+        return self._quotas.reserved("comments", who, pace=pace)
 
     async def _write(self, site: Site, comment: Comment, title: str | None, request_key: str | None) -> Comment:
         """Write a comment where its page is now; the answer may be one that an earlier try has written."""

@@ -25,6 +25,7 @@ from threadkit.storage.listener import Listener, Receiver
 
 CHECK_EVERY_MS = 1000
 VIEWS_LAG_MS = 60_000
+STALE_MS = 60_000
 MOST_TRIES = 5
 MOST_WATCHED = 5000
 MOST_BYTES = 64 * 1024 * 1024
@@ -133,6 +134,13 @@ class Snapshots:
         """A snapshot that need not be checked again yet."""
         snapshot = self._kept.get(key)
         if snapshot is not None and self._clock.now_ms() - snapshot.checked_ms < CHECK_EVERY_MS:
+            return snapshot
+        return None
+
+    def stale(self, key: Key) -> Snapshot | None:
+        """One that may be shown while nobody can say whether it still holds."""
+        snapshot = self._kept.get(key)
+        if snapshot is not None and self._clock.now_ms() - snapshot.checked_ms <= STALE_MS:
             return snapshot
         return None
 

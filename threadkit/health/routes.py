@@ -44,17 +44,22 @@ async def health(health_service: NamedDependency[HealthService]) -> Response[Hea
 
 @get("/readyz", summary="May traffic be sent here?")
 async def readyz(
-    request: Request, health_service: NamedDependency[HealthService], services: NamedDependency[Services]
+    request: Request,
+    health_service: NamedDependency[HealthService],
+    services: NamedDependency[Services],
 ) -> Response[Readiness]:
-    """200 when everything a visitor needs works, else 503. The details are for holders of a secret key."""
+    """200 when everything a visitor needs works, else 503. The details are for holders of a secret key, or of the
+    metrics' token, which works without the store too."""
     checks = await health_service.checks(live_updates=services.listener.is_listening)
-    is_ready = checks.redis_reachable and checks.redis_writable
+    is_ready = checks.redis_reachable and checks.redis_writable and checks.rate_limiter_ok
     readiness = Readiness("ready" if is_ready else "not_ready")
     api_key = request.headers.get("projectid") or request.headers.get("x-api-key")
     if api_key and is_ready:
         opened = await services.site_queries.opened_by(api_key)
         if opened and opened.is_owner:
             readiness.checks = checks
+    if (token := services.settings.metrics_token) and _is_bearer(request, token):
+        readiness.checks = checks
     return Response(readiness, status_code=200 if is_ready else 503)
 
 
@@ -84,8 +89,12 @@ def _may_read_metrics(request: Request, token: str | None, addresses: ClientAddr
     if token is None:
         if not addresses.is_local(request.scope):
             raise Unauthenticated("Set metrics_token to read the metrics from another machine.")
-    elif not hmac.compare_digest(request.headers.get("authorization", "").encode(), f"Bearer {token}".encode()):
+    elif not _is_bearer(request, token):
         raise Unauthenticated("The metrics need the token of the setting metrics_token.")
+
+
+def _is_bearer(request: Request, token: str) -> bool:
+    return hmac.compare_digest(request.headers.get("authorization", "").encode(), f"Bearer {token}".encode())
 
 
 def _all_workers(meters: Metrics) -> bytes:

@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import time
+from typing import Literal
 
 from msgspec import Struct
 from redis.exceptions import RedisError
 
 from threadkit.http.metrics import Metrics
 from threadkit.outbox.queries import OutboxQueries
+from threadkit.ratelimit.outage import Outage
 from threadkit.settings import Settings
 from threadkit.sites.queries import SiteQueries
 from threadkit.storage.checks import StoreHealth, is_writable
@@ -24,19 +26,30 @@ class Checks(Struct, frozen=True):
     redis_writable: bool
     redis_round_trip_ms: float | None
     live_updates: bool
+    rate_limiter_backend: Literal["redis", "in_memory"]
+    rate_limiter_ok: bool
+    rate_limiter_warning: str | None
     durability: str
     can_be_lost: list[str]
 
 
 class HealthService:
     def __init__(
-        self, *, store: Store, keys: Keys, settings: Settings, site_queries: SiteQueries, metrics: Metrics
+        self,
+        *,
+        store: Store,
+        keys: Keys,
+        settings: Settings,
+        site_queries: SiteQueries,
+        metrics: Metrics,
+        limiter_outage: Outage,
     ) -> None:
         self._store = store
         self._keys = keys
         self._settings = settings
         self._site_queries = site_queries
         self._outboxes = OutboxQueries(redis=store.redis, keys=keys)
+        self._limiter_outage = limiter_outage
         self.metrics = metrics
         self.found_at_start: StoreHealth | None = None
 
@@ -48,15 +61,25 @@ class HealthService:
         reachable = await self._store.ping()
         round_trip_ms = round((time.perf_counter() - started) * 1000, 2)
         writable = reachable and await is_writable(self._store, self._keys)
+        if writable:
+            self._limiter_outage.ended()
         return Checks(
             api_key_configured=reachable and await self._has_site(),
             redis_reachable=reachable,
             redis_writable=writable,
             redis_round_trip_ms=round_trip_ms if reachable else None,
             live_updates=live_updates,
+            rate_limiter_backend="redis" if writable else "in_memory",
+            rate_limiter_ok=writable,
+            rate_limiter_warning=None if writable else self._limits_without_store(),
             durability=self._settings.durability,
             can_be_lost=self.found_at_start.risks if self.found_at_start else [],
         )
+
+    def _limits_without_store(self) -> str:
+        workers = self._settings.workers
+        together = f", so that {workers} workers together let through {workers} times the limit" if workers > 1 else ""
+        return f"Limits are counted in memory, by each worker for itself{together}."
 
     async def measure(self) -> None:
         """Bring the store's meters up to date; a store that is away is a reading too."""

@@ -14,7 +14,6 @@ from threadkit.http.client_address import ClientAddresses
 from threadkit.settings import Settings
 
 FLUSH_S = 0.2
-MOST_REMEMBERED = 10_000
 
 
 class AccessLog:
@@ -26,7 +25,6 @@ class AccessLog:
         self._flush: asyncio.TimerHandle | None = None
         self._second = 0
         self._second_text = ""
-        self._clients: dict[tuple[Any, bytes], str] = {}
 
     def record(
         self,
@@ -41,7 +39,7 @@ class AccessLog:
         request_id: str,
         site_id: str = "",
     ) -> None:
-        client = self._client(scope, headers)
+        client = self._addresses.client_of(scope, headers)
         if self._as_text:
             facts: dict[str, Any] = {"method": method, "path": scope["path"], "status": status}
             facts |= {"ms": round(seconds * 1000, 2), "bytes": sent, "request_id": request_id, "client": client}
@@ -69,16 +67,6 @@ class AccessLog:
             lines, self._waiting = self._waiting, []
             sys.stderr.write("".join(lines))
             sys.stderr.flush()
-
-    def _client(self, scope: Any, headers: Mapping[bytes, bytes]) -> str:
-        known = (scope.get("client"), headers.get(b"x-forwarded-for", headers.get(b"x-real-ip", b"")))
-        peer = (known[0][0] if known[0] else None, known[1])
-        client = self._clients.get(peer)
-        if client is None:
-            if len(self._clients) >= MOST_REMEMBERED:
-                self._clients.clear()
-            client = self._clients[peer] = self._addresses.hashed(self._addresses.of(scope))
-        return client
 
 
 @functools.lru_cache(maxsize=1000)

@@ -5,6 +5,9 @@ import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
+MOST_REMEMBERED = 10_000
+LONGEST = 200  # of a header that is remembered; the hop that counts stands at its end
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -12,6 +15,7 @@ class ClientAddresses:
     def __init__(self, trusted_proxies: list[str], hash_key: bytes) -> None:
         self._trusted = [ipaddress.ip_network(proxy, strict=False) for proxy in trusted_proxies]
         self._hash_key = hash_key
+        self._clients: dict[tuple[str | None, bytes], str] = {}
 
     def of(self, scope: Mapping[str, Any]) -> Address:
         """The right-most address that is not a proxy of ours. Forwarded headers of others are only a claim."""
@@ -39,6 +43,17 @@ class ClientAddresses:
         """Whether the request comes from this machine itself, not through a proxy."""
         forwarded = any(name in (b"x-forwarded-for", b"forwarded", b"x-real-ip") for name, _ in scope["headers"])
         return self._peer(scope).is_loopback and not forwarded
+
+    def client_of(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> str:
+        """The hashed address of whoever asks; hashing the same one again and again would cost more than answering."""
+        peer = scope.get("client")
+        asked = (peer[0] if peer else None, headers.get(b"x-forwarded-for", headers.get(b"x-real-ip", b""))[-LONGEST:])
+        client = self._clients.get(asked)
+        if client is None:
+            if len(self._clients) >= MOST_REMEMBERED:
+                self._clients.clear()
+            client = self._clients[asked] = self.hashed(self.of(scope))
+        return client
 
     def hashed(self, address: Address) -> str:
         """The address as it may be stored and logged. IPv6 counts by /64, which is one household."""

@@ -126,6 +126,8 @@ class _Exchange:
         headers += [header for header in SECURITY if header[0] not in present]
         headers += [header for header in _DEFAULTS if header[0] not in present]
         headers.append((b"x-request-id", self.request_id.encode()))
+        if standing := self.scope["state"].get("standing"):
+            headers += standing.headers()
         if self._is_https():
             headers.append(HSTS)
         if b"access-control-allow-origin" not in present and self.scope["path"].startswith(("/v1", "/api/")):

@@ -50,6 +50,10 @@ class Metrics:
             multiprocess_mode="mostrecent",
         )
 
+        self.refused = Counter(
+            "threadkit_refused_requests", "Requests refused because there was too much to do", registry=self.registry
+        )
+
         self.sources: list[Callable[[], None]] = []
         self._of_request: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 

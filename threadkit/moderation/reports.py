@@ -17,6 +17,7 @@ from threadkit.moderation.decisions import DecisionService
 from threadkit.moderation.deleting import TooLateToUndo
 from threadkit.moderation.log import LogEntry
 from threadkit.moderation.reporters import Record, ReporterRecords
+from threadkit.ratelimit.quotas import Quotas, of_user
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role, RoleService
 from threadkit.storage.client import Commands
@@ -58,6 +59,7 @@ class ReportService:
         roles: RoleService,
         decisions: DecisionService,
         reporters: ReporterRecords,
+        quotas: Quotas,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._redis = redis
@@ -67,6 +69,7 @@ class ReportService:
         self._roles = roles
         self._decisions = decisions
         self._reporters = reporters
+        self._quotas = quotas
         self._wake_outbox = wake_outbox
         self._add_report = AddReport(redis, keys)
         self._close_reports = CloseReports(redis, keys)
@@ -91,9 +94,10 @@ class ReportService:
             details=details,
             created_at=iso(now_ms),
         )
-        _, together = await self._add_report(
-            site.id, comment.id, by.id, msgspec.json.encode(report), now_ms=now_ms, weight=weight
-        )
+        async with self._quotas.reserved("reports", of_user(by.id)):
+            _, together = await self._add_report(
+                site.id, comment.id, by.id, msgspec.json.encode(report), now_ms=now_ms, weight=weight
+            )
         if together >= HIDE_AT and not await self._is_staffs(site, comment):
             # A moderator's report is enough, so it is theirs to answer for.
             await self._hide(site, comment, by=by if by.role >= Role.MODERATOR else None)

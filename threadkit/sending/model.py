@@ -2,8 +2,11 @@
 
 import re
 import unicodedata
+from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
+
+OnFailed = Callable[[], Awaitable[None]]
 
 
 class Mail(Struct, frozen=True):

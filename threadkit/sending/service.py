@@ -14,7 +14,7 @@ import structlog
 from msgspec import Struct
 
 from threadkit.sending.mail import LogSender, MailSender, SmtpSender
-from threadkit.sending.model import Mail, Sms, Undelivered, Unsendable, masked
+from threadkit.sending.model import Mail, OnFailed, Sms, Undelivered, Unsendable, masked
 from threadkit.sending.sms import LogSmsSender, SmsSender, TwilioSender
 from threadkit.settings import Settings
 
@@ -34,6 +34,7 @@ class Parcel(Struct, frozen=True):
     kind: Kind
     to_masked: str
     deliver: Callable[[], Awaitable[None]]
+    on_failed: OnFailed | None = None
 
 
 class PostOffice:
@@ -66,11 +67,12 @@ class PostOffice:
         self.failed = 0
         self.dropped = 0
 
-    def send_mail(self, mail: Mail) -> None:
-        self._accept(Parcel("mail", masked(mail.to), partial(self._mail.send, mail)))
+    def send_mail(self, mail: Mail, *, on_failed: OnFailed | None = None) -> None:
+        """`on_failed` is called when the message was tried and given up."""
+        self._accept(Parcel("mail", masked(mail.to), partial(self._mail.send, mail), on_failed))
 
-    def send_sms(self, sms: Sms) -> None:
-        self._accept(Parcel("sms", masked(sms.to), partial(self._sms.send, sms)))
+    def send_sms(self, sms: Sms, *, on_failed: OnFailed | None = None) -> None:
+        self._accept(Parcel("sms", masked(sms.to), partial(self._sms.send, sms), on_failed))
 
     async def start(self) -> None:
         self._is_closed = False
@@ -135,6 +137,8 @@ class PostOffice:
                     log.error(
                         "message_failed", kind=parcel.kind, to=parcel.to_masked, tries=tries, why=_loggable(error)
                     )
+                    if parcel.on_failed:
+                        await parcel.on_failed()
                     return
                 log.warning("message_delayed", kind=parcel.kind, to=parcel.to_masked, tries=tries, why=_loggable(error))
                 await asyncio.sleep(pause_s)

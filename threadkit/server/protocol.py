@@ -5,13 +5,22 @@ header checked anew. Whatever is not quite that goes through uvicorn as ever.
 """
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from threadkit.comments.fast_lane import PATH
 
 _ASKED = PATH.encode() + b"?"
+LONGEST_HEAD = 65_536
+LEAVE_S = 1.0
+
+
+class Patience(NamedTuple):
+    """How long a request may take to arrive, from its first byte."""
+
+    head_s: float = 10.0
+    body_s: float = 30.0
 
 
 class _Answered:
@@ -25,15 +34,97 @@ _ANSWERED: Any = _Answered()
 
 
 class ReadersProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, with three things it does not have: the fast lane, an end to the patience with slow senders,
+    and a goodbye that no request falls victim to."""
+
     _dated: tuple[Any, bytes] = (None, b"")  # what the server puts on every answer, and how it is written
+    _since: float | None = None  # since when a request has been coming in
+    _is_head = True
+    _head_bytes = 0
+    _watch: asyncio.TimerHandle | None = None
+    _is_leaving = False
+
+    # --- Slow and endless senders ------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._patience = getattr(self.app, "patience", Patience())
+        self._since = self.loop.time()
+        self._watch = self.loop.call_later(self._patience.head_s, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_watching()
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        self._stop_watching()
+        super().handle_websocket_upgrade()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_head and self._since is not None:
+            self._head_bytes += len(data)
+            if self._head_bytes > LONGEST_HEAD:
+                self._refuse(b"431 Request Header Fields Too Large")
+
+    def on_message_begin(self) -> None:
+        self._since = self.loop.time()
+        super().on_message_begin()
+
+    def on_message_complete(self) -> None:
+        self._since, self._is_head, self._head_bytes = None, True, 0
+        super().on_message_complete()
+
+    def _look(self) -> None:
+        """One timer for a connection, not one for each request."""
+        patience_s = self._patience.head_s if self._is_head else self._patience.body_s
+        left_s = patience_s if self._since is None else self._since + patience_s - self.loop.time()
+        if left_s > 0:
+            self._watch = self.loop.call_later(left_s, self._look)
+        elif not self.transport.is_closing():
+            self._refuse(b"408 Request Timeout")
+
+    def _refuse(self, status: bytes) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.write(b"HTTP/1.1 %b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status)
+        self.transport.close()
+
+    def _stop_watching(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+
+    # --- Leaving -----------------------------------------------------------------------------------------------------
+
+    def shutdown(self) -> None:
+        """Somebody may be sending on an idle connection right now. So it stays open for a moment, and whatever comes is
+        answered with the word that it was the last."""
+        self._is_leaving = True
+        if self._is_idle():
+            self.loop.call_later(LEAVE_S, self._leave)
+        else:
+            super().shutdown()
+
+    def _leave(self) -> None:
+        if self._is_idle():
+            self.transport.close()
+
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    # --- The fast lane -----------------------------------------------------------------------------------------------
 
     def on_headers_complete(self) -> None:
+        self._is_head = False
         if not (self.url.startswith(_ASKED) and self._may_be_answered() and self._answer()):
             super().on_headers_complete()
+            if self._is_leaving and self.cycle is not None:
+                self.cycle.keep_alive = False
 
     def _may_be_answered(self) -> bool:
         return (
-            (self.cycle is None or self.cycle.response_complete)
+            self._is_idle()
+            and not self._is_leaving
             and self.parser.get_method() == b"GET"
             and self.parser.get_http_version() == "1.1"
             and self.parser.should_keep_alive()

@@ -38,6 +38,7 @@ _SHARED: dict[str, How] = {"api_key_site": "value", "api_key": "value", "provide
 # People outlive sites; `unread` follows `notifications`, and what else belongs to a session goes with it.
 _KEPT = {
     *("profile", "password", "provider_session", "session_lock", "sessions", "blocked", "blocked_by", "unread"),
+    *("minute", "daily", "pace"),
     *("stamp", "write_probe", "email", "phone", "username", "provider", "verification", "window", "owner_link"),
     # The list of sites, and what tells how a deletion goes, are seen to by the deletion itself.
     *("sites", "deleting", "deletion", "deletion_lease"),
@@ -57,7 +58,7 @@ def how_found(entry: Entry) -> How | None:
     """How a site's share of such keys is found; None for a key nobody has thought about."""
     if entry.name in _KEPT and entry.group != "SiteKeys":
         return "kept"
-    special = {"SiteKeys": _SITE, "UserKeys": _USER, "GlobalKeys": _SHARED}[entry.group].get(entry.name)
+    special = {"SiteKeys": _SITE, "UserKeys": _USER, "GlobalKeys": _SHARED}.get(entry.group, {}).get(entry.name)
     if special or entry.group != "SiteKeys":
         return special
     hangs_on: tuple[tuple[str, How], ...] = (("{site_id}", "name"), ("{comment_id}", "comment"), ("{page_id}", "page"))

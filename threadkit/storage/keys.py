@@ -1,7 +1,7 @@
 """Every key and channel in the store: one typed function each, and nowhere else.
 
-Three groups: what belongs to one site, what belongs to one user, and what stands alone. In a cluster the keys of one
-site (or user) share a hash tag, so that one script can touch them; on a single server the tag is empty and the keys
+Four groups: what belongs to one site, to one user, to one client, and what stands alone. In a cluster the keys of one
+site (user, client) share a hash tag, so that one script can touch them; on a single server the tag is empty and the keys
 read as documented.
 """
 
@@ -49,8 +49,22 @@ class Entry:
     def _matcher(self) -> re.Pattern[str]:
         return re.compile(re.sub(r"\\\{\w+\\\}", r"[^{}]+?", re.escape(self.pattern)))
 
+    @functools.cached_property
+    def _reader(self) -> re.Pattern[str]:
+        return re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^{}]+)", re.escape(self.pattern)))
+
     def matches(self, key: str) -> bool:
         return self._matcher.fullmatch(key) is not None
+
+    def parts(self, key: str) -> dict[str, str] | None:
+        """What a key's name says; None when it is not one of these."""
+        match = self._reader.fullmatch(key)
+        return match.groupdict() if match else None
+
+    @property
+    def glob(self) -> str:
+        """For SCAN, with any hash tag in front."""
+        return "*" + re.sub(r"\{\w+\}", "*", self.pattern)
 
 
 SCHEMA: list[Entry] = []
@@ -87,7 +101,7 @@ def _entry(
     build: Callable[..., str], kind: Kind, meaning: str, writers: str, ttl_s: int | None, score: str | None
 ) -> Entry:
     group = build.__qualname__.split(".")[0]
-    owner = {"SiteKeys": "{site_id}", "UserKeys": "{user_id}"}.get(group, "")
+    owner = {"SiteKeys": "{site_id}", "UserKeys": "{user_id}", "ClientKeys": "{client}"}.get(group, "")
     parameters = list(inspect.signature(build).parameters)[1:]
     pattern = build(_PatternGroup(owner), **{name: f"{{{name}}}" for name in parameters})
     return Entry(build.__name__, group, pattern, kind, meaning, writers, ttl_s, score)
@@ -445,6 +459,15 @@ class SiteKeys(_Group):
     def viewed_pages(self) -> str:
         return f"site:{self._id}:viewed"
 
+    @key(
+        Kind.STRING,
+        "requests of somebody (`ip`, `user`, `key`) in a minute, reads and writes apart",
+        writers="ratelimit",
+        ttl_s=120,
+    )
+    def requests(self, layer: str, who: str, bucket: int) -> str:
+        return f"ratelimit:{layer}:{who}.{self._id}:{bucket}"
+
     @key(Kind.STRING, "the newest counts of a worker that were added", writers="counters", ttl_s=86_400)
     def tally_mark(self, worker: str) -> str:
         return f"site:{self._id}:tally:{worker}"
@@ -532,6 +555,22 @@ class UserKeys(_Group):
     )
     def upvoters(self, comment_id: str) -> str:
         return f"user:{self._id}:upvoters:{comment_id}"
+
+
+class ClientKeys(_Group):
+    """What one client, an address or a user, has done of a costly action."""
+
+    @key(Kind.ZSET, "costly actions of the last minute", writers="ratelimit", ttl_s=90, score="seconds")
+    def minute(self) -> str:
+        return f"rate:minute:{self._id}"
+
+    @key(Kind.STRING, "how many costly actions there were on a day of UTC", writers="ratelimit", ttl_s=86_400)
+    def daily(self, day: str) -> str:
+        return f"rate:daily:{self._id}:{day}"
+
+    @key(Kind.ZSET, "costly actions that need a pause between them", writers="ratelimit", ttl_s=3600, score="seconds")
+    def pace(self) -> str:
+        return f"rate:pace:{self._id}"
 
 
 class GlobalKeys(_Group):
@@ -641,6 +680,13 @@ class Keys:
     def user(self, user_id: UserId) -> UserKeys:
         return UserKeys(self, user_id)
 
+    def client(self, client: str) -> ClientKeys:
+        return ClientKeys(self, client)
+
+
+def entry(group: type[_Group], name: str) -> Entry:
+    return next(one for one in SCHEMA if (one.group, one.name) == (group.__name__, name))
+
 
 def schema_entries(key: str) -> list[Entry]:
     """The lines of the schema that a key (without prefix) matches; exactly one for every key we write."""
@@ -661,10 +707,16 @@ def schema_markdown() -> str:
         "# Every key in the store",
         "",
         "Written by `make keys` from `keys.py`; a test keeps the two the same. With a `key_prefix` it stands in front",
-        "of everything. In a cluster the keys of one site (user) begin with the hash tag `{site_id}` (`{user_id}`).",
+        "of everything. In a cluster the keys of one site (user, client) begin with the hash tag `{site_id}` (`{user_id}`,",
+        "`{client}`).",
         "",
     ]
-    for group, title in (("SiteKeys", "Of one site"), ("UserKeys", "Of one user"), ("GlobalKeys", "Alone")):
+    for group, title in (
+        ("SiteKeys", "Of one site"),
+        ("UserKeys", "Of one user"),
+        ("ClientKeys", "Of one client"),
+        ("GlobalKeys", "Alone"),
+    ):
         entries = [entry for entry in SCHEMA if entry.group == group]
         if not entries:
             continue

@@ -52,7 +52,7 @@ class LuaScript:
         cluster all of them must be about one site."""
         async with self._client.pipeline(transaction=False) as pipe:
             for keys, args in calls:
-                pipe.execute_command("EVALSHA", self._sha, len(keys), *keys, *args)
+                self._put(pipe, keys=keys, args=args)
             replies = await pipe.execute(raise_on_error=False) if calls else []
         # A server that does not know the script has done nothing; one call by itself makes it known.
         unknown = [number for number, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
@@ -65,6 +65,17 @@ class LuaScript:
             if isinstance(reply, Exception):
                 raise reply
         return list(replies)
+
+    def _put(self, pipe: Any, *, keys: Sequence[str], args: Sequence[str | int] = ()) -> None:
+        """Let a call travel in a pipeline of somebody else's; `_got` reads its answer."""
+        pipe.execute_command("EVALSHA", self._sha, len(keys), *keys, *args)
+
+    async def _got(self, reply: Any, *, keys: Sequence[str], args: Sequence[str | int] = ()) -> Any:
+        if isinstance(reply, NoScriptError):  # which did nothing
+            return await self._once(keys, args)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
     async def _once(self, keys: Sequence[str], args: Sequence[str | int]) -> Any:
         try:

@@ -125,8 +125,13 @@ async def provide_device(scope: Scope, addresses: NamedDependency[ClientAddresse
 
 
 async def _load_viewer(connection: Connection) -> Viewer:
-    opened: OpenedSite = connection.scope["state"]["opened"]
-    services: Services = connection.app.state.services
-    viewer = await services.sessions.viewer(bearer(connection), opened.site.id)
-    connection.scope["state"]["viewer"] = viewer
-    return viewer
+    token, state = bearer(connection), connection.scope["state"]
+    arrived: Viewer | Unauthenticated | None = state.get("arrived")  # known since the request was counted
+    if arrived is None:
+        opened: OpenedSite = state["opened"]
+        services: Services = connection.app.state.services
+        arrived = await services.sessions.viewer(token, opened.site.id)
+    if isinstance(arrived, Unauthenticated):
+        raise arrived
+    state["viewer"] = arrived
+    return arrived

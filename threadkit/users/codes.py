@@ -6,11 +6,15 @@ from typing import Protocol
 
 import msgspec
 from msgspec import Struct
+from redis.exceptions import RedisError
 
 from threadkit.clock import Clock, iso
 from threadkit.errors import Invalid
 from threadkit.ids import UserId
+from threadkit.ratelimit.model import Reservation
+from threadkit.ratelimit.quotas import Quotas
 from threadkit.ratelimit.windows import Window, Windows
+from threadkit.sending.model import OnFailed
 from threadkit.settings import Accounts
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -36,7 +40,9 @@ class WrongCode(Invalid):
 class CodeSender(Protocol):
     """Takes a code to its receiver, some time soon; never delays or fails the request."""
 
-    def send_code(self, target: str, code: str, *, purpose: VerificationType, site_name: str) -> None: ...
+    def send_code(
+        self, target: str, code: str, *, purpose: VerificationType, site_name: str, on_failed: OnFailed | None = None
+    ) -> None: ...
 
 
 class _Stored(Struct, omit_defaults=True):
@@ -55,6 +61,7 @@ class CodeService:
         keys: Keys,
         clock: Clock,
         windows: Windows,
+        quotas: Quotas,
         sender: CodeSender,
         digest_key: bytes,
         accounts: Accounts,
@@ -63,16 +70,18 @@ class CodeService:
         self._keys = keys
         self._clock = clock
         self._windows = windows
+        self._quotas = quotas
         self._sender = sender
         self._digest_key = digest_key
         self._check = CheckCode(redis, keys)
         self._per_client = Window("code-client", accounts.codes_per_client_per_hour, 3600)
         self._per_target = Window("code-target", accounts.codes_per_address_per_hour, 3600, gap_s=60)
 
-    async def allow(self, target: str, *, client: str) -> None:
+    async def allow(self, target: str, *, client: str) -> Reservation:
         """Count one sending, or raise. Called whether or not anybody has this address, so that nobody can tell."""
         await self._windows.spend(self._per_client, client)
         await self._windows.spend(self._per_target, self._digest(target)[:32])
+        return await self._quotas.reserve("codes", client)
 
     async def send(
         self,
@@ -80,15 +89,24 @@ class CodeService:
         purpose: VerificationType,
         *,
         site_name: str,
+        allowed: Reservation,
         user_id: UserId | None = None,
         deliver: bool = True,
     ) -> None:
-        """A fresh code; the one before it is void."""
+        """A fresh code; the one before it is void. What was allowed is given back when it cannot be sent."""
         code = f"{secrets.randbelow(1_000_000):06d}"
         stored = _Stored(self._digest(f"{target}:{code}"), purpose, iso(self._clock.now_ms()), user_id)
-        await self._redis.set(self._keys.shared.verification(target), msgspec.json.encode(stored), ex=LIFE_S)
+
+        async def give_back() -> None:
+            await self._quotas.release(allowed)
+
+        try:
+            await self._redis.set(self._keys.shared.verification(target), msgspec.json.encode(stored), ex=LIFE_S)
+        except (RedisError, OSError):
+            await give_back()
+            raise
         if deliver:
-            self._sender.send_code(target, code, purpose=purpose, site_name=site_name)
+            self._sender.send_code(target, code, purpose=purpose, site_name=site_name, on_failed=give_back)
 
     async def check(self, target: str, purpose: VerificationType, code: str, *, use_up: bool) -> None:
         """Raise unless this is the code. Only `use_up` ends it, for a caller who may still have to ask for a name."""

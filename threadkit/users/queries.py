@@ -1,6 +1,7 @@
 """What can be asked about people."""
 
 from collections.abc import Iterable
+from typing import Any, Protocol
 
 from threadkit.clock import Clock
 from threadkit.ids import SessionId, SiteId, UserId
@@ -10,6 +11,14 @@ from threadkit.storage.keys import Keys
 from threadkit.storage.records import from_hash
 from threadkit.users.model import Session, User, name_key
 from threadkit.users.viewer import Viewer
+
+
+class Company(Protocol):
+    """A question that travels along in a pipeline, as its first command."""
+
+    def put(self, pipe: Any) -> None: ...
+
+    async def got(self, reply: Any) -> Any: ...
 
 
 class UserQueries:
@@ -67,10 +76,15 @@ class UserQueries:
         found = [from_hash(Session, fields) for fields in answers if fields]
         return sorted(found, key=lambda session: (session.created_at, session.id), reverse=True)
 
-    async def viewer(self, user_id: UserId, session_id: SessionId, site_id: SiteId) -> Viewer | None:
-        """Who is behind a token, with role and bans on the site; None when the session is over. One round trip."""
+    async def viewer(
+        self, user_id: UserId, session_id: SessionId, site_id: SiteId, *, company: Company | None = None
+    ) -> Viewer | None:
+        """Who is behind a token, with role and bans on the site; None when the session is over. One round trip, in
+        which somebody else may ask something too."""
         user_keys, site_keys = self._keys.user(user_id), self._keys.site(site_id)
         async with self._redis.pipeline(transaction=False) as pipe:
+            if company:
+                company.put(pipe)
             pipe.hgetall(user_keys.session(session_id))
             pipe.hgetall(user_keys.profile())
             for key in (site_keys.owners(), site_keys.admins(), site_keys.moderators()):
@@ -78,7 +92,12 @@ class UserQueries:
             pipe.sismember(site_keys.blocked(), user_id)
             pipe.sismember(site_keys.shadowbanned(), user_id)
             pipe.zscore(site_keys.ban_ends(), user_id)
-            session, profile, owner, admin, moderator, blocked, shadowed, ban_ends = await pipe.execute()
+            replies = await pipe.execute(raise_on_error=company is None)
+        if company:
+            await company.got(replies.pop(0))
+            if error := next((reply for reply in replies if isinstance(reply, Exception)), None):
+                raise error
+        session, profile, owner, admin, moderator, blocked, shadowed, ban_ends = replies
         if not session or "id" not in profile or session["user_id"] != user_id:
             return None
         user = from_hash(User, profile)

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from threadkit.errors import Invalid, NotFound
 from threadkit.http.parameters import as_id
 from threadkit.ids import SessionId, UserId
+from threadkit.ratelimit.quotas import of_user
 from threadkit.services import Services
 from threadkit.sites.access import requires_secret_key
 from threadkit.sites.model import Site
@@ -103,7 +104,8 @@ async def change_password(
 
 @get("/me/export", guards=[requires_user], summary="Everything you hold about me")
 async def export_me(viewer: NamedDependency[Viewer], services: NamedDependency[Services]) -> Response[bytes]:
-    body = msgspec.json.format(msgspec.json.encode(await services.users.export(viewer.user)), indent=2)
+    async with services.quotas.reserved("exports", of_user(viewer.id)):
+        body = msgspec.json.format(msgspec.json.encode(await services.users.export(viewer.user)), indent=2)
     headers = {"Content-Disposition": 'attachment; filename="threadkit-export.json"'}
     return Response(body, media_type="application/json", headers=headers)
 

@@ -9,7 +9,7 @@ from threadkit.settings import Accounts
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.model import AuthResponse, Session, User, UserResponse
-from threadkit.users.queries import UserQueries
+from threadkit.users.queries import Company, UserQueries
 from threadkit.users.scripts import EndSessions, RotateRefresh, SaveSession, TouchSession
 from threadkit.users.tokens import Claims, Tokens
 from threadkit.users.viewer import Viewer
@@ -129,10 +129,12 @@ class SessionService:
 
     async def viewer(self, access_token: str, site_id: SiteId) -> Viewer:
         """Who holds this token. It is good for its own site only, and only while its session is there."""
-        claims = self.claims_of(access_token)
+        return await self.viewer_of(self.claims_of(access_token), site_id)
+
+    async def viewer_of(self, claims: Claims | None, site_id: SiteId, *, company: Company | None = None) -> Viewer:
         if claims is None or claims.site_id != site_id:
             raise InvalidToken
-        viewer = await self._queries.viewer(claims.user_id, claims.session_id, site_id)
+        viewer = await self._queries.viewer(claims.user_id, claims.session_id, site_id, company=company)
         if viewer is None:
             raise SessionExpired
         await self._note_use(viewer)

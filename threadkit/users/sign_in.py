@@ -15,6 +15,7 @@ from threadkit.errors import Forbidden, Invalid, TooMany, Unauthenticated, Wrong
 from threadkit.ids import UserId, digest, new_uuid
 from threadkit.keyring import Keyring
 from threadkit.ratelimit.windows import Window, Windows
+from threadkit.settings import LimitSettings
 from threadkit.sites.model import Site
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -37,9 +38,6 @@ from threadkit.users.registry import ProviderTaken, UserRegistry
 from threadkit.users.sessions import AccountBanned, Device, SessionService
 from threadkit.users.viewer import Viewer
 
-PER_CLIENT_MINUTE = Window("sign-in-minute", 6, 60)
-PER_CLIENT_HOUR = Window("sign-in-hour", 30, 3600)
-PER_ACCOUNT_HOUR = Window("sign-in-account", 20, 3600)
 LONGEST_SSO_S = 600
 
 
@@ -107,6 +105,7 @@ class SignIn:
         codes: CodeService,
         passwords: Passwords,
         windows: Windows,
+        limits: LimitSettings,
     ) -> None:
         self._redis = redis
         self._keys = keys
@@ -118,13 +117,16 @@ class SignIn:
         self._codes = codes
         self._passwords = passwords
         self._windows = windows
+        self._per_minute = Window("sign-in-minute", limits.sign_ins_per_minute, 60)
+        self._per_hour = Window("sign-in-hour", limits.sign_ins_per_hour, 3600)
+        self._per_account = Window("sign-in-account", limits.sign_ins_per_account_per_hour, 3600)
 
     # Codes
 
     async def send_code(self, site: Site, contact: Contact, device: Device) -> None:
         _require(site.settings.auth.email if contact.kind == "email" else site.settings.auth.phone)
-        await self._codes.allow(contact.value, client=device.client)
-        await self._codes.send(contact.value, contact.kind, site_name=site.name)
+        allowed = await self._codes.allow(contact.value, client=device.client)
+        await self._codes.send(contact.value, contact.kind, site_name=site.name, allowed=allowed)
 
     async def by_code(
         self, site: Site, contact: Contact, code: str, name: str | None, device: Device, *, guest: Viewer | None
@@ -156,7 +158,7 @@ class SignIn:
         self, site: Site, contact: Contact, name: str, password: str, device: Device, *, guest: Viewer | None
     ) -> AuthResponse:
         _require(site.settings.auth.password)
-        await self._windows.spend(PER_CLIENT_MINUTE, device.client)
+        await self._windows.spend(self._per_minute, device.client)
         check_username(name)
         check_password(password, about=(name, contact.value, site.name))
         hashed = await self._passwords.hash(password)
@@ -169,15 +171,16 @@ class SignIn:
             user = await self._registry.create(self._new_user(name, contact, proved=False))
         await self._redis.set(self._keys.user(user.id).password(), hashed)
         with contextlib.suppress(TooMany):  # the account is there; the code can be asked for later
-            await self._codes.allow(contact.value, client=device.client)
-            await self._codes.send(contact.value, contact.kind, site_name=site.name, user_id=user.id)
+            allowed = await self._codes.allow(contact.value, client=device.client)
+            await self._codes.send(contact.value, contact.kind, site_name=site.name, allowed=allowed, user_id=user.id)
         return await self._sessions.open(user, site.id, device)
 
     async def by_password(self, site: Site, contact: Contact, password: str, device: Device) -> AuthResponse:
         _require(site.settings.auth.password)
-        await self._windows.spend(PER_CLIENT_MINUTE, device.client)
-        await self._windows.spend(PER_CLIENT_HOUR, device.client)
-        await self._windows.spend(PER_ACCOUNT_HOUR, digest(contact.value)[:32])
+        await self._windows.spend(self._per_minute, device.client)
+        own = site.settings.rate_limits.auth_attempts_per_hour
+        await self._windows.spend(replace(self._per_hour, limit=own) if own else self._per_hour, device.client)
+        await self._windows.spend(self._per_account, digest(contact.value)[:32])
         user = await self._behind(contact)
         stored = await self._queries.password_hash(user.id) if user else None
         if not await self._passwords.verify(stored, password) or user is None or stored is None:
@@ -198,13 +201,14 @@ class SignIn:
     async def forgot(self, site: Site, contact: Contact, device: Device) -> None:
         """Send a code to whoever has this address; the answer is the same when nobody does."""
         _require(site.settings.auth.password)
-        await self._codes.allow(contact.value, client=device.client)
+        allowed = await self._codes.allow(contact.value, client=device.client)
         user = await self._behind(contact)
         # For nobody a code is made and not sent, so that guessing it is answered the same way.
         await self._codes.send(
             contact.value,
             "password_reset",
             site_name=site.name,
+            allowed=allowed,
             user_id=user.id if user else None,
             deliver=user is not None,
         )
@@ -226,7 +230,7 @@ class SignIn:
     async def change_password(self, viewer: Viewer, old: str | None, new: str) -> None:
         """Every other device is signed out."""
         stored = await self._queries.password_hash(viewer.id)
-        await self._windows.spend(PER_ACCOUNT_HOUR, viewer.id)
+        await self._windows.spend(self._per_account, viewer.id)
         # Somebody without a password proves their address for the first one: forgot, then reset.
         if not await self._passwords.verify(stored, old or ""):
             raise InvalidCredentials

@@ -25,7 +25,7 @@ from tests.wait import until
 from threadkit.app import create_app
 from threadkit.ids import new_uuid
 from threadkit.keyring import Keyring
-from threadkit.settings import Settings
+from threadkit.settings import LimitSettings, Settings
 from threadkit.storage.bundled import BundledStore
 
 # One server for all of them, in one loop: what each does must not depend on what the others left.
@@ -37,7 +37,13 @@ TOTAL = "threadkit_live_connections_opened_total"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def one_server(bundled: BundledStore, short_folder: Path) -> AsyncIterator[House]:
-    settings = Settings(data=str(short_folder / "store"), secret=SECRET, log_level="error", access_log=False)
+    settings = Settings(
+        data=str(short_folder / "store"),
+        secret=SECRET,
+        log_level="error",
+        access_log=False,
+        limits=LimitSettings(enabled=False),
+    )
     clock = ManualClock()
     async with Redis(unix_socket_path=bundled.address.path, decode_responses=True) as redis:
         await redis.flushall()

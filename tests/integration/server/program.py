@@ -21,9 +21,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+# Tests are quicker than people; what limits do has tests of its own.
+UNLIMITED = {"THREADKIT_LIMITS_ENABLED": "false", "THREADKIT_LIMITS_REQUESTS_AT_ONCE": "1000"}
+
+
 def environment(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("THREADKIT_", "REDIS_"))}
-    return kept | more
+    return kept | UNLIMITED | more
 
 
 def run(*words: str, env: dict[str, str] | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

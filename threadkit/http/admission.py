@@ -1,0 +1,104 @@
+"""Who is let in when there is more to do than can be done: refused early, cheaply and honestly.
+
+A crowd that comes all at once is served, however long its queue is for a moment. A queue that stays is another thing:
+everybody in it would wait, and nobody would get more. So once requests have been waiting for a tenth of a second on
+end, newcomers are asked to come back. What lies ready for readers never comes here (`server/protocol.py`).
+"""
+
+import time
+from random import Random
+from typing import Any
+
+import msgspec
+from litestar.types import ASGIApp, Message, Receive, Send
+
+from threadkit.http.manners import API_POLICY, EXPOSED, SECURITY, request_id_of
+from threadkit.http.metrics import Metrics
+from threadkit.problems import PROBLEM_JSON, problem_of
+from threadkit.ratelimit.model import Busy
+from threadkit.settings import LimitSettings
+
+STANDING_S = 0.1
+LONGEST_PAUSE_S = 3
+ALWAYS = frozenset(("/health", "/readyz", "/metrics", "/version"))
+
+_random = Random()  # noqa: S311  # so that those who were refused do not all come back at once
+
+
+class Admission:
+    def __init__(self, app: ASGIApp, *, settings: LimitSettings, metrics: Metrics) -> None:
+        self._app = app
+        self._at_once = settings.requests_at_once
+        self._burst = max(settings.requests_at_once, settings.requests_in_a_burst)
+        self._refused = metrics.refused
+        self._inside = 0
+        self._full_since = 0.0
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in ALWAYS:
+            await self._app(scope, receive, send)
+        elif self._may_enter():
+            await _Visit(self, send).run(self._app, scope, receive)
+        else:
+            self._refused.inc()
+            await _refuse(scope, send)
+
+    def _may_enter(self) -> bool:
+        if self._inside < self._at_once:
+            return True
+        if self._inside >= self._burst:
+            return False
+        return time.perf_counter() - self._full_since < STANDING_S
+
+    def enter(self) -> None:
+        self._inside += 1
+        if self._inside == self._at_once:
+            self._full_since = time.perf_counter()
+
+    def leave(self) -> None:
+        self._inside -= 1
+
+
+class _Visit:
+    """One request inside. It counts until its answer begins: a stream that goes on for hours is no work."""
+
+    def __init__(self, admission: Admission, send: Send) -> None:
+        self._admission = admission
+        self._send = send
+        self._is_inside = True
+
+    async def run(self, app: ASGIApp, scope: Any, receive: Receive) -> None:
+        self._admission.enter()
+        try:
+            await app(scope, receive, self.send)
+        finally:
+            self._leave()
+
+    async def send(self, message: Message) -> None:
+        self._leave()
+        await self._send(message)
+
+    def _leave(self) -> None:
+        if self._is_inside:
+            self._is_inside = False
+            self._admission.leave()
+
+
+async def _refuse(scope: Any, send: Send) -> None:
+    headers = dict(scope["headers"])
+    request_id = request_id_of(headers)
+    pause_s = _random.randint(1, LONGEST_PAUSE_S)
+    body = msgspec.json.encode(problem_of(Busy(retry_after_s=pause_s), request_id=request_id))
+    origin = headers.get(b"origin")
+    own = [
+        *SECURITY,
+        *([(b"access-control-allow-origin", origin), (b"vary", b"origin"), EXPOSED] if origin else []),
+        (b"content-security-policy", API_POLICY),
+        (b"cache-control", b"no-store"),
+        (b"retry-after", b"%d" % pause_s),
+        (b"content-type", PROBLEM_JSON.encode()),
+        (b"content-length", b"%d" % len(body)),
+        (b"x-request-id", request_id.encode()),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": own})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
