@@ -108,7 +108,7 @@ class Application:
             allow_localhost=settings.allow_localhost_origin,
         )
 
-        self._admission = Admission(self.fast_lane, settings=settings.limits, metrics=self.metrics)
+        self.admission = Admission(self.fast_lane, settings=settings.limits, metrics=self.metrics)
         self.patience = Patience(settings.limits.header_timeout_s, settings.limits.body_timeout_s)
 
         self._sockets = Sockets(
@@ -127,7 +127,7 @@ class Application:
         if scope["type"] == ScopeType.WEBSOCKET:
             await self._sockets(scope, receive, send)
         else:
-            await self._admission(scope, receive, send)
+            await self.admission(scope, receive, send)
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:

@@ -5,6 +5,7 @@ everybody in it would wait, and nobody would get more. So once requests have bee
 end, newcomers are asked to come back. What lies ready for readers never comes here (`server/protocol.py`).
 """
 
+import functools
 import time
 from random import Random
 from typing import Any
@@ -19,8 +20,10 @@ from threadkit.ratelimit.model import Busy
 from threadkit.settings import LimitSettings
 
 STANDING_S = 0.1
+CALM_S = 1.0
 LONGEST_PAUSE_S = 3
 ALWAYS = frozenset(("/health", "/readyz", "/metrics", "/version"))
+_ALWAYS = frozenset(path.encode() for path in ALWAYS)
 
 _random = Random()  # noqa: S311  # so that those who were refused do not all come back at once
 
@@ -32,7 +35,7 @@ class Admission:
         self._burst = max(settings.requests_at_once, settings.requests_in_a_burst)
         self._refused = metrics.refused
         self._inside = 0
-        self._full_since = 0.0
+        self._full_since = self._last_full = -CALM_S
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in ALWAYS:
@@ -41,19 +44,32 @@ class Admission:
             await _Visit(self, send).run(self._app, scope, receive)
         else:
             self._refused.inc()
-            await _refuse(scope, send)
+            given = dict(scope["headers"])
+            headers, _, body = _refusal(given)
+            named = [*headers, (b"x-request-id", request_id_of(given).encode())]
+            await send({"type": "http.response.start", "status": 503, "headers": named})
+            await send({"type": "http.response.body", "body": body, "more_body": False})
+
+    def refuse_at_once(self, url: bytes, headers: list[tuple[bytes, bytes]]) -> bytes | None:
+        """All of a refusal but the date, for the server's protocol: refusing many must cost next to nothing."""
+        if self._may_enter() or url.partition(b"?")[0] in _ALWAYS:
+            return None
+        self._refused.inc()
+        given = dict(headers)
+        _, lines, body = _refusal(given)
+        return b"%bx-request-id: %b\r\n\r\n%b" % (lines, request_id_of(given).encode(), body)
 
     def _may_enter(self) -> bool:
         if self._inside < self._at_once:
             return True
-        if self._inside >= self._burst:
-            return False
-        return time.perf_counter() - self._full_since < STANDING_S
+        now_s = time.perf_counter()
+        if now_s - self._last_full > CALM_S:  # a crowd, after a time in which there was room
+            self._full_since = now_s
+        self._last_full = now_s
+        return self._inside < self._burst and now_s - self._full_since < STANDING_S
 
     def enter(self) -> None:
         self._inside += 1
-        if self._inside == self._at_once:
-            self._full_since = time.perf_counter()
 
     def leave(self) -> None:
         self._inside -= 1
@@ -84,13 +100,11 @@ class _Visit:
             self._admission.leave()
 
 
-async def _refuse(scope: Any, send: Send) -> None:
-    headers = dict(scope["headers"])
-    request_id = request_id_of(headers)
-    pause_s = _random.randint(1, LONGEST_PAUSE_S)
-    body = msgspec.json.encode(problem_of(Busy(retry_after_s=pause_s), request_id=request_id))
-    origin = headers.get(b"origin")
-    own = [
+@functools.lru_cache(maxsize=1000)
+def _prepared(pause_s: int, origin: bytes | None) -> tuple[tuple[tuple[bytes, bytes], ...], bytes, bytes]:
+    """All that is the same for everybody on one page: as a list, as lines, and the body."""
+    body = msgspec.json.encode(problem_of(Busy(retry_after_s=pause_s)))
+    headers = (
         *SECURITY,
         *([(b"access-control-allow-origin", origin), (b"vary", b"origin"), EXPOSED] if origin else []),
         (b"content-security-policy", API_POLICY),
@@ -98,7 +112,9 @@ async def _refuse(scope: Any, send: Send) -> None:
         (b"retry-after", b"%d" % pause_s),
         (b"content-type", PROBLEM_JSON.encode()),
         (b"content-length", b"%d" % len(body)),
-        (b"x-request-id", request_id.encode()),
-    ]
-    await send({"type": "http.response.start", "status": 503, "headers": own})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    )
+    return headers, b"".join(b"%b: %b\r\n" % header for header in headers), body
+
+
+def _refusal(headers: dict[bytes, bytes]) -> tuple[tuple[tuple[bytes, bytes], ...], bytes, bytes]:
+    return _prepared(_random.randint(1, LONGEST_PAUSE_S), headers.get(b"origin"))

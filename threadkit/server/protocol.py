@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from threadkit.comments.fast_lane import PATH
 
 _ASKED = PATH.encode() + b"?"
+_REFUSED = b"HTTP/1.1 503 Service Unavailable\r\n"
 LONGEST_HEAD = 65_536
 LEAVE_S = 1.0
 
@@ -116,7 +117,7 @@ class ReadersProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_head = False
-        if not (self.url.startswith(_ASKED) and self._may_be_answered() and self._answer()):
+        if not (self._may_be_answered() and (self._answer() or self._is_refused())):
             super().on_headers_complete()
             if self._is_leaving and self.cycle is not None:
                 self.cycle.keep_alive = False
@@ -125,17 +126,17 @@ class ReadersProtocol(HttpToolsProtocol):
         return (
             self._is_idle()
             and not self._is_leaving
-            and self.parser.get_method() == b"GET"
             and self.parser.get_http_version() == "1.1"
             and self.parser.should_keep_alive()
             and not self.parser.should_upgrade()
             and not self.expect_100_continue
             and not self.flow.write_paused
             and not self.root_path
-            and b"#" not in self.url
         )
 
     def _answer(self) -> bool:
+        if not self.url.startswith(_ASKED) or self.parser.get_method() != b"GET" or b"#" in self.url:
+            return False
         lane = getattr(self.app, "fast_lane", None)
         if lane is None:  # wrapped, as uvicorn does at its most talkative log level
             return False
@@ -144,10 +145,21 @@ class ReadersProtocol(HttpToolsProtocol):
         answer = lane.at_once(self.scope, self.url[len(_ASKED) :])
         if answer is None:
             return False
+        self._write(*answer)
+        return True
+
+    def _is_refused(self) -> bool:
+        admission = getattr(self.app, "admission", None)
+        refusal = admission and admission.refuse_at_once(self.url, self.headers)
+        if not refusal:
+            return False
+        self._write(_REFUSED, refusal)
+        return True
+
+    def _write(self, status_line: bytes, *rest: bytes) -> None:
         defaults = self.server_state.default_headers
         if ReadersProtocol._dated[0] is not defaults:
             ReadersProtocol._dated = defaults, b"".join(b"%b: %b\r\n" % header for header in defaults)
-        self.transport.writelines((answer[0], ReadersProtocol._dated[1], *answer[1:]))
+        self.transport.writelines((status_line, ReadersProtocol._dated[1], *rest))
         self.cycle = _ANSWERED
         self.on_response_complete()
-        return True

@@ -81,7 +81,7 @@ async def test_what_is_refused_before_the_costly_step_uses_nothing_up_s4_20(
     assert (await post(ada, " ")).status_code == 400
     assert await redis.keys("rate:daily:*") == []
     assert (await post(ada, "at last")).status_code == 200
-    (name,) = await redis.keys("rate:daily:*")
+    (name,) = map(str, await redis.keys("rate:daily:*"))
     assert name.startswith(f"rate:daily:comments.user-{ada.id}:")
 
 
@@ -128,7 +128,7 @@ async def test_a_code_that_cannot_be_sent_is_given_back_s4_20(
     await until(lambda: office.failed == 1, "the provider to refuse")
 
     async def counted() -> list[str]:
-        return [await redis.get(name) for name in await redis.keys("rate:daily:codes.*")]
+        return [str(await redis.get(name)) for name in await redis.keys("rate:daily:codes.*")]
 
     async def is_given_back() -> bool:
         return await counted() == ["0"]

@@ -59,7 +59,7 @@ async def test_the_thirty_first_read_in_a_minute_waits_s3_90(
         assert int(refused.headers["retry-after"]) == said["retry_after"] >= 1
         assert refused.headers["x-ratelimit-remaining"] == "0"
     await app.services.request_limits.flush()
-    (name,) = await redis.keys("ratelimit:*")
+    (name,) = map(str, await redis.keys("ratelimit:*"))
     assert name.startswith("ratelimit:ip:")
     assert name.endswith(f":{clock.now_ms() // 60_000}")
     assert await redis.get(name) == "30"
@@ -81,7 +81,7 @@ async def test_writes_are_counted_for_the_address_and_for_the_user_s3_90(
     refused = await ada.call("POST", "/v1/comments", {**PAGE, "content": "one more"})
     assert (refused.status_code, refused.json()["layer"]) == (429, "user")
     # A refusal uses nothing up: the address has one left.
-    names = sorted(await redis.keys("ratelimit:*"))
+    names = sorted(map(str, await redis.keys("ratelimit:*")))
     assert {name.split(":")[1]: await redis.get(name) for name in names} == {"ip": "4", "user": "4"}
     assert (await http.post("/v1/auth/anonymous", json={}, headers=public(new_site))).status_code == 200
     refused = await http.post("/v1/auth/anonymous", json={}, headers=public(new_site))
@@ -131,13 +131,13 @@ async def test_two_workers_know_of_each_others_readers_after_a_flush(
         for _ in range(15):
             for worker in (http, other):
                 assert (await worker.get("/v1/auth/methods", headers=public(new_site))).status_code == 200
-        for worker in (app, second, app):
-            await worker.services.request_limits.flush()
+        for one in (app, second, app):
+            await one.services.request_limits.flush()
         # The second one hears of the first one's readers with its next own count.
         for worker in (http, other):
             await worker.get("/v1/auth/methods", headers=public(new_site))
-        for worker in (app, second):
-            await worker.services.request_limits.flush()
+        for one in (app, second):
+            await one.services.request_limits.flush()
         for worker in (http, other):
             assert (await worker.get("/v1/auth/methods", headers=public(new_site))).status_code == 429
 
