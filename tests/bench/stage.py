@@ -76,8 +76,27 @@ def pages(name: str, count: int, comments: int) -> tuple[MadePage, ...]:
     return tuple(MadePage(page_url(f"{name}-{number}"), name, comments) for number in range(count))
 
 
+# Everything is counted as on a fresh install, but nobody reaches a limit.
+LIMITS = {
+    "THREADKIT_LIMITS_ENABLED": "true",
+    "THREADKIT_LIMITS_POST_EVERY_S": "0",
+    **dict.fromkeys(
+        (
+            "THREADKIT_LIMITS_IP_READS_PER_MINUTE",
+            "THREADKIT_LIMITS_IP_WRITES_PER_MINUTE",
+            "THREADKIT_LIMITS_USER_READS_PER_MINUTE",
+            "THREADKIT_LIMITS_USER_WRITES_PER_MINUTE",
+            "THREADKIT_LIMITS_COSTLY_PER_MINUTE",
+            "THREADKIT_LIMITS_COSTLY_PER_DAY",
+            "THREADKIT_LIMITS_POSTS_PER_TEN_MINUTES",
+        ),
+        "1000000",
+    ),
+}
+
+
 class Subject:
-    """`threadkit serve` with a folder of its own and the settings a fresh install has."""
+    """`threadkit serve` with a folder of its own and, but for limits, the settings a fresh install has."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -236,7 +255,7 @@ class Stage:
             PROJECT_ID_PUBLIC=PUBLIC_KEY,
             THREADKIT_SECRET_KEY=SECRET_KEY,
             THREADKIT_SECRET=SECRET,
-            **more,
+            **LIMITS | more,
         )
         server = Server(self.new_folder(), env=env)
         try:

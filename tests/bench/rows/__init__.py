@@ -5,6 +5,7 @@ from collections.abc import Callable
 from tests.bench.figures import Figure
 from tests.bench.rows.cold import cold_read
 from tests.bench.rows.growth import growth
+from tests.bench.rows.limits import limits
 from tests.bench.rows.memory import memory
 from tests.bench.rows.million import million
 from tests.bench.rows.post import post
@@ -24,6 +25,7 @@ ROWS: dict[str, Row] = {
     "read": read,
     "vote": vote,
     "post": post,
+    "limits": limits,
     "cold": cold_read,
     "growth": growth,
     "sockets": sockets,

@@ -19,7 +19,8 @@ def limits() -> LimitSettings:
 
 @pytest.fixture
 def settings(settings: Settings, limits: LimitSettings) -> Settings:
-    return replace(settings, limits=limits)
+    # A crowd of the test's is to reach what it is about, and not the end of the room for work.
+    return replace(settings, limits=replace(limits, requests_at_once=1000))
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from tests.integration.server.program import Server, environment, serving
 from threadkit.ids import new_uuid
 
 PUBLIC, SECRET = "tk_pub_stormstorm", "tk_sec_stormstorm"
-SECONDS = 60.0 if os.environ.get("THREADKIT_SOAK") else 6.0
+IS_LONG = bool(os.environ.get("THREADKIT_SOAK"))
+SECONDS = 60.0 if IS_LONG else 6.0
 URL = "http://localhost/x"
 
 
@@ -89,10 +90,10 @@ async def test_ten_times_what_can_be_done(server: Server, votes: list[bytes]) ->
     assert set(crowd.took_s) <= {200, 503}
     assert crowd.broken == 0
     assert crowd.count(503) > crowd.count(200) / 2, "or it was no storm"
-    assert crowd.count(200) / SECONDS >= capacity * 0.3
+    assert crowd.count(200) / SECONDS >= capacity * (0.8 if IS_LONG else 0.1)
     assert grown_mb <= 50
-    # On a machine that also makes the storm the numbers swing; the long run of `make soak` holds them tighter.
-    assert crowd.p99_ms() <= max(3 * unloaded.p99_ms(), 300)
+    # Beside other tests the short one's numbers swing too much to be held to this.
+    assert crowd.p99_ms() <= max(3 * unloaded.p99_ms(), 60 if IS_LONG else 1000)
     assert after.count(503) <= after.count(200) * 0.02
 
 

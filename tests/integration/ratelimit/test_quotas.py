@@ -9,6 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from tests.make import ManualClock
+from threadkit.app import Application
 from threadkit.errors import Invalid, Unavailable
 from threadkit.ratelimit.memory import MOST_CLIENTS, MemoryQuotas
 from threadkit.ratelimit.model import DayUsedUp, MinuteUsedUp, Pace, Quota, Reservation, TooSoon, day_of
@@ -94,6 +95,14 @@ async def test_five_hundred_at_once_let_twenty_through_s4_10(desk: Desk) -> None
     assert len([answer for answer in answers if isinstance(answer, Reservation)]) == 20
     assert len([answer for answer in answers if isinstance(answer, MinuteUsedUp)]) == 480
     assert await desk.used() == 20
+
+
+async def test_two_workers_let_twenty_of_five_hundred_through_s4_10(app: Application, second: Application) -> None:
+    desks = [one.services.quotas for one in (app, second)]
+    asked = [desks[number % 2].reserve("comments", "ada") for number in range(500)]
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert len([answer for answer in answers if isinstance(answer, Reservation)]) == 20
+    assert await desks[0].used_today("comments", "ada") == 20
 
 
 async def test_an_entry_that_is_exactly_a_minute_old_does_not_count_s4_06(desk: Desk) -> None:
