@@ -180,7 +180,10 @@ class FastLane:
 
     async def _store_is_away(self, caller: _Caller) -> bool:
         if self._clock.now_ms() - self._store_left_ms >= ASK_AGAIN_MS:
-            await self._made(caller)
+            try:
+                await self._site_queries.by_id(caller.site.id)
+            except (RedisError, OSError):
+                self._store_left_ms = self._clock.now_ms()
         return self._clock.now_ms() - self._store_left_ms < ASK_AGAIN_MS
 
     def _note(
