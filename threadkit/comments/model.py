@@ -314,6 +314,15 @@ class Objections(Struct, frozen=True):
         """As the comment keeps them."""
         return {"held_for": self.reasons, "told_why": self.told if self.told != self.reasons else None}
 
+    def beside(self, comment: Comment) -> "Objections":
+        """Together with why the comment waits already."""
+        before = comment.held_for or []
+        told = comment.told_why or before
+        return Objections(
+            [*before, *(reason for reason in self.reasons if reason not in before)],
+            [*told, *(reason for reason in self.told if reason not in told)],
+        )
+
 
 class CommentDraft(Struct):
     """What somebody sends to be posted."""

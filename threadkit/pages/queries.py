@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from threadkit.comments.model import CommentNotFound
 from threadkit.ids import PageId, SiteId
-from threadkit.pages.model import Page, PageNotFound, PageRef
+from threadkit.pages.model import Page, PageLocked, PageNotFound, PageRef
 from threadkit.sites.model import Site
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -41,6 +41,16 @@ class PageQueries:
             found = await self.existing(site.id, named)
             if page_id is not None and page_id != found.id:
                 raise CommentNotFound
+
+    async def check_open(self, site_id: SiteId, page_id: PageId) -> None:
+        """Raises where nobody may write; a page that nobody wrote on is open."""
+        for _ in range(MOST_MOVES):
+            locked, moved_to = await self._redis.hmget(self._keys.site(site_id).page(page_id), "locked", "moved_to")
+            if moved_to is None:
+                break
+            page_id = PageId(moved_to)
+        if locked == "true":
+            raise PageLocked
 
     async def by_id(self, site_id: SiteId, page_id: PageId) -> Page | None:
         fields = await self._redis.hgetall(self._keys.site(site_id).page(page_id))

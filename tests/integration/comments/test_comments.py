@@ -156,6 +156,26 @@ async def test_who_may_write_is_asked_in_the_contracts_order(
     assert (closed.status_code, "uthentication" in closed.json()["error"]) == (401, True)
 
 
+async def test_a_locked_page_is_said_before_anything_is_said_of_the_text(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = await create(http, new_site, "ada")
+    comment = await write(ada, "hi")
+    page_id = (await read(http, new_site))["page_id"]
+    await app.services.pages.lock(new_site.site, page_id, locked=True)
+    asked: list[object] = []
+
+    async def screen(*args: object, **_: object) -> None:
+        asked.append(args)
+
+    monkeypatch.setattr(app.services.screener, "screen", screen)
+    for content in ("fine", "", "x" * 10_001):
+        for method, path in (("POST", "/v1/comments"), ("PUT", f"/v1/comments/{comment['i']}")):
+            answer = await ada.call(method, path, {"page_url": URL, "content": content})
+            assert (answer.status_code, answer.json()["code"]) == (403, "page_locked")
+    assert asked == []
+
+
 async def test_a_parent_must_be_there_and_on_this_page_s3_17(http: httpx.AsyncClient, new_site: NewSite) -> None:
     ada = await create(http, new_site, "ada")
     elsewhere = await write(ada, "elsewhere", url="https://blog.example.org/other")
