@@ -16,6 +16,7 @@ AppealState = Literal["open", "granted", "declined"]
 HIDE_AT = 3.0
 """Reports of this weight together hide a comment until a moderator has looked."""
 DELETED_TEXT = "[deleted]"
+LONGEST_FORM_MS = 366 * 86_400_000
 
 
 class CommentNotFound(NotFound):
@@ -333,6 +334,10 @@ class CommentDraft(Struct):
     parent_path: Annotated[list[str], Meta(max_length=10_000)] | None = None
     author_name: Annotated[str, Meta(max_length=200)] | None = None
     title: Annotated[str, Meta(max_length=500)] | None = None
+    website: Annotated[str, Meta(max_length=LONGEST_URL)] = ""
+    """The trap: nobody sees this field."""
+    form_age_ms: Annotated[int, Meta(ge=0, le=LONGEST_FORM_MS)] | None = None
+    """How long the form was open, as the sender says."""
 
 
 def deleted_fields(text: str = DELETED_TEXT) -> dict[str, str]:

@@ -282,12 +282,12 @@ class CommentService:
     async def preview(self, content: str) -> str:
         return (await self._prepare(content)).html
 
-    async def check_place(self, site: Site, comment_id: CommentId, page_url: str | None) -> None:
+    async def check_place(self, site: Site, comment_id: CommentId, page: PageRef | None) -> None:
         """A call that names a page must name the comment's."""
-        if page_url is None:
+        if page is None:
             return
         comment = await self._queries.place(site.id, comment_id)
-        await self._page_queries.check_place(site, comment.page_id if comment else None, page_url)
+        await self._page_queries.check_place(site, comment.page_id if comment else None, page)
         if comment is None:
             raise CommentNotFound
 

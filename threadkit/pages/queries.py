@@ -34,9 +34,9 @@ class PageQueries:
             return PageId(ref.name or "")
         return ref.page_id(site.id, drop_tracking=site.settings.drop_tracking_parameters)
 
-    async def check_place(self, site: Site, page_id: PageId | None, page_url: str) -> None:
-        """Whether an address is that of the page a comment is on, or used to be."""
-        named = await self.id_of(site, PageRef(page_url))
+    async def check_place(self, site: Site, page_id: PageId | None, ref: PageRef) -> None:
+        """Whether a name or address is that of the page a comment is on, or used to be."""
+        named = await self.id_of(site, ref)
         if page_id is None or page_id != named:
             found = await self.existing(site.id, named)
             if page_id is not None and page_id != found.id:
