@@ -319,6 +319,18 @@ async def test_a_repeated_request_makes_one_comment(http: httpx.AsyncClient, new
     assert (await read(http, new_site))["total"] == 1
 
 
+async def test_a_reply_is_there_though_the_clock_was_set_back_before_it(
+    http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock
+) -> None:
+    ada = await create(http, new_site, "ada")
+    path: list[str] = []
+    for text in ("root", "reply", "deeper"):
+        path.append(str((await write(ada, text, under=path or None))["i"]))
+        clock.advance(seconds=-1)
+    thread = await read(http, new_site)
+    assert (outline(thread), thread["total"]) == ([("root", [("reply", ["deeper"])])], 3)
+
+
 async def test_very_deep_chains_break_nothing(http: httpx.AsyncClient, new_site: NewSite) -> None:
     ada = await create(http, new_site, "ada")
     parent = await write(ada, "0")

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from tests.integration.render.reading import URL, Browser, authors
+from tests.integration.render.reading import URL, Browser, Node, authors
 from tests.make import ManualClock
 from tests.people import create
 from threadkit.app import Application
@@ -86,15 +86,18 @@ async def test_the_trap_is_hidden_and_does_what_the_site_says(
     page = await browser.open()
     trap = next(node for node in page.one("form").all("p") if node.all("input", name="website"))
     assert "hidden" in trap.attrs
-    filled = {"name": "Bot", "content": "Buy!", "website": "https://spam.example"}
-    page = await browser.send(page, **filled)
+
+    async def fall_for_it(page: Node, status: int = 200) -> Node:
+        return await browser.send(page, name="Bot", content="Buy!", website="https://spam.example", status=status)
+
+    page = await fall_for_it(page)
     assert page.one("p", role="status").text == "Thank you. Your comment waits for a moderator."
     await app.services.sites.change(new_site.site.id, settings={"screening.honeypot.action": "refuse"})
-    page = await browser.send(await browser.open(), **filled, status=403)
+    page = await fall_for_it(await browser.open(), status=403)
     assert "program" in page.one("p", role="alert").text
     assert await total(http, new_site) == 0
     await app.services.sites.change(new_site.site.id, settings={"screening.honeypot.enabled": False})
-    assert authors(await browser.send(await browser.open(), **filled)) == ["Bot"]
+    assert authors(await fall_for_it(await browser.open())) == ["Bot"]
 
 
 async def test_a_form_that_is_sent_too_fast_waits_where_the_site_says_so(
