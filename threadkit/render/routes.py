@@ -86,6 +86,9 @@ async def show(
         headers |= page_headers(site, allow_localhost=services.settings.allow_localhost_origin)
     if _is_known(request, etag):
         return Response(None, status_code=304, headers=headers)
+    # A section is fetched by a server, and whoever answers or reads on was counted before.
+    if request.scope["method"] == "GET" and not (fragment or cursor or under or reply or posted):
+        services.tally.view(site.id, excerpt.page_id, request.scope["client"], dict(request.scope["headers"]))
     return Response(str(html), media_type="text/html", headers=headers)
 
 

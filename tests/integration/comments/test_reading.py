@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
+import pytest
 from redis.asyncio import Redis
 
 from tests.integration.comments.test_comments import URL, read, write
@@ -93,6 +94,44 @@ async def test_head_and_compression(app: Application, http: httpx.AsyncClient, n
     assert "accept-encoding" in packed.headers["vary"]
     assert gzip.decompress(raw) == plain.content
     assert len(raw) < len(plain.content) / 2
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_packed"),
+    [
+        ("gzip", True),
+        ("br, GZIP;q=0.5", True),
+        ("deflate,gzip; q=1.0", True),
+        ("gzip;q=0", False),
+        ("br, gzip; q=0.000", False),
+        ("x-gzipped", False),
+        ("identity", False),
+    ],
+)
+async def test_only_who_takes_gzip_gets_it(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, accepted: str, is_packed: bool
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "long " * 300)
+    await warm(app, http, new_site)
+    answer = await get(http, new_site, accept_encoding=accepted)
+    assert ("content-encoding" in answer.headers) == is_packed
+
+
+@pytest.mark.parametrize("limit", ["1", "100", "0", "101", "01", "+1", "%2B1", "1e1", "%D9%A3", "1_0", "", "00"])
+async def test_a_number_is_read_the_same_on_both_ways(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, limit: str
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "hi")
+    await warm(app, http, new_site)
+    headers = {"projectid": new_site.site.api_key_public}
+    path = f"/v1/comments?page_url={URL}&limit={limit}"
+    ordinary = await http.get(path, headers=headers | {"authorization": "Bearer nobody"})
+    fast = await http.get(path, headers=headers)
+    assert fast.status_code == ordinary.status_code
+    if fast.status_code == 200:
+        assert fast.json() == ordinary.json()
 
 
 async def test_the_fast_lane_answers_like_the_ordinary_way(
