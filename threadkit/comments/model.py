@@ -162,6 +162,12 @@ class Comment(Struct, frozen=True, kw_only=True):
     appealed_ms: int | None = None
     appeal_state: AppealState | None = None
     mentions: list[UserId] | None = None
+    answers: CommentId | None = None
+    """What it answers, where that is not what it hangs on because threads do not get deeper."""
+
+    @property
+    def answered_id(self) -> CommentId | None:
+        return self.answers or self.parent_id
 
     @property
     def created_ms(self) -> int:
@@ -239,7 +245,7 @@ class TreeComment(Struct, kw_only=True, omit_defaults=True):
             e=comment.edited,
             r=[],
             s=UNSET if comment.status is Status.APPROVED else comment.status.value,
-            q=comment.parent_id or UNSET,
+            q=comment.answered_id or UNSET,
         )
 
 

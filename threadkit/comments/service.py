@@ -132,8 +132,8 @@ class CommentService:
         visit = visit or Visit()
         await self._gate.let_in(site, author, visit)
         body = await self._prepare(draft.content)
-        parent_id = await self._parent_of(site, draft)
-        comment = self._new_comment(site, page_id, draft, body, author, parent_id)
+        parent = await self._parent_of(site, draft)
+        comment = self._new_comment(site, page_id, draft, body, author, parent)
         if objections := await self._gate.judge(site, comment, author=author, visit=visit):
             comment = replace(comment, status=Status.PENDING, is_unposted=True, **objections.fields)
         written = await self._write(site, comment, draft.title, request_key)
@@ -297,18 +297,17 @@ class CommentService:
             raise CommentNotFound
         return comment
 
-    async def _parent_of(self, site: Site, draft: CommentDraft) -> CommentId | None:
-        """Where a reply hangs: on what it answers, or beside it where the thread is as deep as threads get."""
+    async def _parent_of(self, site: Site, draft: CommentDraft) -> Comment | None:
+        """What a reply answers."""
         if not draft.parent_path:
             return None
         parent = await self._queries.by_id(site.id, CommentId(draft.parent_path[-1]))
         if parent is None:
             raise ParentNotFound
-        if parent.depth < DEEPEST:
-            return parent.id
-        if parent.status is not Status.APPROVED or parent.is_shadowed or parent.buried:
+        # Where the reply will hang beside it, writing it does not look at this one.
+        if parent.depth >= DEEPEST and (parent.status is not Status.APPROVED or parent.is_shadowed or parent.buried):
             raise ParentNotFound
-        return parent.parent_id
+        return parent
 
     async def _prepare(self, content: str) -> _Text:
         """Tidy, measure, resolve names, render."""
@@ -333,8 +332,9 @@ class CommentService:
         draft: CommentDraft,
         body: _Text,
         author: Viewer | None,
-        parent_id: CommentId | None,
+        parent: Comment | None,
     ) -> Comment:
+        is_deepest = parent is not None and parent.depth >= DEEPEST
         now = iso(self._clock.now_ms())
         is_held = site.settings.moderation_mode == "pre" and not _is_trusted(site, author)
         return Comment(
@@ -346,7 +346,8 @@ class CommentService:
             author_name=author.user.name if author else " ".join((draft.author_name or "").split()),
             author_avatar=author.user.avatar_url if author else None,
             author_karma=author.user.karma if author else 0,
-            parent_id=parent_id,
+            parent_id=(parent.parent_id if is_deepest else parent.id) if parent else None,
+            answers=parent.id if parent and is_deepest else None,
             content=body.source,
             content_html=body.html,
             mentions=body.mentions or None,

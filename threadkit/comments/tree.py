@@ -8,7 +8,7 @@ from threadkit.comments.model import Comment, Sort, Status, TreeComment
 from threadkit.ids import CommentId, UserId
 from threadkit.scoring import HotFormula
 
-# Deeper replies hang on their ancestor at this depth (their `q` still names the parent): nested JSON has an end.
+# Deeper replies hang beside what they answer (their `q` names it): nested JSON has an end, and so has the way up.
 DEEPEST = 100
 
 SortKey = Callable[[Comment], Any]
