@@ -162,6 +162,26 @@ class EditComment(_CommentScript):
             raise CommentChanged
 
 
+class RerenderComment(_CommentScript):
+    file = "rerender_comment.lua"
+
+    async def __call__(self, comment: Comment, html: str, *, version: int) -> bool:
+        """Whether the HTML is another than before."""
+        keys = self._keys.site(comment.site_id)
+        reply = await self._run(
+            keys=[
+                keys.comment(comment.id),
+                keys.page(comment.page_id),
+                keys.page_new(comment.page_id),
+                *change_keys(keys, comment.page_id),
+            ],
+            args=[comment.id, comment.page_id, comment.content, html, version],
+        )
+        if reply == "CHANGED":
+            raise CommentChanged
+        return bool(reply == "OK")
+
+
 def _renamed_event(before: Comment, after: Comment) -> bytes:
     """Whom an edit names anew, and whom it names no longer; nothing when both are nobody."""
     old, new = before.mentions or [], after.mentions or []
