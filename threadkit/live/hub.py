@@ -18,11 +18,11 @@ from threadkit.live.lookups import Lookups
 from threadkit.live.message import Message, restart, resync
 from threadkit.live.meters import LiveMeters
 from threadkit.live.room import Room
-from threadkit.live.scripts import TYPING_MS, Beat, JoinPage, LeavePage, NoteTyping
-from threadkit.pages.model import named_page_id
+from threadkit.live.scripts import Beat, JoinPage, LeavePage, LookAtPage, NoteTyping
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.listener import Listener, Receiver
+from threadkit.users.model import UserPublic
 from threadkit.users.queries import UserQueries
 
 log = structlog.get_logger()
@@ -48,7 +48,6 @@ class Hub:
         lookups: Lookups,
         meters: LiveMeters,
     ) -> None:
-        self._redis = redis
         self._keys = keys
         self._clock = clock
         self._listener = listener
@@ -57,6 +56,7 @@ class Hub:
         self._meters = meters
         self._join = JoinPage(redis, keys)
         self._leave = LeavePage(redis, keys)
+        self._look = LookAtPage(redis, keys)
         self._beat = Beat(redis, keys)
         self._note_typing = NoteTyping(redis, keys)
         self._worker = random_text(12)
@@ -176,14 +176,23 @@ class Hub:
             return
         room.clients.add(client)
         room.is_changed = True
-        present = await self._appear(room, client) if client.user_id else await self._present(room)
-        people = await self._lookups.people([user_id for user_id in present if user_id not in client.blocked])
-        params = {"page_id": page_id, "users": list(people.values()), "viewers": max(room.viewers, len(people))}
-        client.tell(Message("presence", params))
-        try:
-            await self._catch_up(client, room, version)
-        except (RedisError, OSError):  # they are in; whether they know the newest, nobody can say
+        await self._appear(room, client)
+        sight = await self._look(room.site_id, page_id, now_ms=self._clock.now_ms(), most=MOST_NAMED)
+        if room.version is None:
+            room.version = sight.version
+        people = await self._lookups.people([*sight.present, *sight.typing])
+
+        def known(user_ids: list[UserId]) -> list[UserPublic]:
+            return [people[user_id] for user_id in user_ids if user_id in people and user_id not in client.blocked]
+
+        users = known(sight.present)
+        viewers = max(room.viewers, len(users))
+        client.tell(Message("presence", {"page_id": page_id, "users": users, "viewers": viewers}))
+        if version is not None and version != sight.version:
             client.tell(resync(page_id))
+        for person in known(sight.typing):
+            if person.id != client.user_id:
+                client.tell(Message("typing", {"page_id": page_id, "user": person, "reply_to": None}))
 
     async def leave(self, client: Client, page_id: PageId) -> None:
         client.pages.discard(page_id)
@@ -204,7 +213,7 @@ class Hub:
             return
         await self._note_typing(
             room.site_id,
-            room.store_id,
+            room.page_id,
             client.user_id,
             now_ms=self._clock.now_ms(),
             reply_to=reply_to,
@@ -218,7 +227,6 @@ class Hub:
             room = self._rooms[key] = Room(site_id, page_id, self._lookups, self._meters.delivered, self._meters.told)
             self._meters.rooms(len(self._rooms))
             try:
-                room.store_id = await self._place(site_id, page_id)
                 await self._listener.subscribe(self._channel(room), room.hear)
             except BaseException:
                 del self._rooms[key]
@@ -232,13 +240,8 @@ class Hub:
             return await self._room(site_id, page_id)
         return room
 
-    async def _place(self, site_id: SiteId, page_id: PageId) -> PageId:
-        """Where a page's channel and lists are. Somebody who names another site's page meets nobody of theirs."""
-        owner = await self._redis.hget(self._keys.site(site_id).page(page_id), "site_id")
-        return page_id if owner in (None, site_id) else named_page_id(site_id, page_id)
-
     def _channel(self, room: Room) -> str:
-        return self._keys.site(room.site_id).page_channel(room.store_id)
+        return self._keys.site(room.site_id).page_channel(room.page_id)
 
     def _close_if_empty(self, room: Room) -> None:
         if room.clients or self._rooms.get((room.site_id, room.page_id)) is not room:
@@ -255,20 +258,13 @@ class Hub:
         with contextlib.suppress(RedisError, OSError):
             await self._tell_store(room)
 
-    async def _appear(self, room: Room, client: Client) -> list[UserId]:
+    async def _appear(self, room: Room, client: Client) -> None:
         """Count a user in; they are told of to others only if they were nowhere else on the page."""
         user_id = client.user_id
         if user_id is None or client.is_shadowed:
-            return await self._present(room)
+            return
         room.users[user_id] = room.users.get(user_id, 0) + 1
-        return await self._join(
-            room.site_id,
-            room.store_id,
-            user_id,
-            worker=self._worker,
-            now_ms=self._clock.now_ms(),
-            most=MOST_NAMED,
-        )
+        await self._join(room.site_id, room.page_id, user_id, worker=self._worker, now_ms=self._clock.now_ms())
 
     async def _disappear(self, room: Room, user_id: UserId) -> None:
         left = room.users.get(user_id, 0) - 1
@@ -276,26 +272,7 @@ class Hub:
             room.users[user_id] = left
             return
         if room.users.pop(user_id, None) is not None:
-            await self._leave(room.site_id, room.store_id, user_id, worker=self._worker)
-
-    async def _present(self, room: Room) -> list[UserId]:
-        key = self._keys.site(room.site_id).presence(room.store_id)
-        return [UserId(found) for found in await self._redis.srandmember(key, MOST_NAMED)]
-
-    async def _catch_up(self, client: Client, room: Room, version: int | None) -> None:
-        keys = self._keys.site(room.site_id)
-        now_ms = self._clock.now_ms()
-        async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.hget(keys.page(room.store_id), "version")
-            pipe.zrange(keys.typing(room.store_id), now_ms - TYPING_MS, "+inf", byscore=True, offset=0, num=MOST_NAMED)
-            newest, typing = await pipe.execute()
-        if room.version is None:
-            room.version = int(newest or 0)
-        if version is not None and version != int(newest or 0):
-            client.tell(resync(room.page_id))
-        for person in (await self._lookups.people([UserId(one) for one in typing])).values():
-            if person.id not in client.blocked and person.id != client.user_id:
-                client.tell(Message("typing", {"page_id": room.page_id, "user": person, "reply_to": None}))
+            await self._leave(room.site_id, room.page_id, user_id, worker=self._worker)
 
     # --- What is heard ------------------------------------------------------------------------------------------------
 
@@ -364,9 +341,9 @@ class Hub:
         room.beat_at = asyncio.get_running_loop().time()
         mine = room.told = len(room.clients)
         try:
-            total = await self._beat(
+            pulse = await self._beat(
                 room.site_id,
-                room.store_id,
+                room.page_id,
                 worker=self._worker,
                 now_ms=self._clock.now_ms(),
                 connections=mine,
@@ -375,7 +352,7 @@ class Hub:
         except BaseException:
             room.is_changed = True
             raise
-        room.others = max(0, total - mine)
+        room.others = max(0, pulse.viewers - mine)
 
     async def _keep_checking(self) -> None:
         """A message about an ended session can be lost; nobody stays for long because of that."""

@@ -30,7 +30,7 @@ _ABOUT_A_USER = ("user_joined", "typing")
 
 
 class Room:
-    """Clients of one site on one page. Each has the page under the id they asked for."""
+    """Clients of one site on one page, be it theirs or not."""
 
     def __init__(
         self,
@@ -42,7 +42,6 @@ class Room:
     ) -> None:
         self.site_id = site_id
         self.page_id = page_id
-        self.store_id = page_id  # what the page is called in keys
         self.clients: set[Client] = set()
         self.users: dict[UserId, int] = {}
         self.version: int | None = None
@@ -63,9 +62,9 @@ class Room:
         return self.others + len(self.clients)
 
     def hear(self, text: str) -> None:
-        """An event from the page's channel."""
+        """An event from the page's channel, which anybody can listen to who knows the page's id."""
         event: Event = msgspec.json.decode(text, type=Event)
-        if not isinstance(event.get("type"), str) or event.get("site_id", self.site_id) != self.site_id:
+        if not isinstance(event.get("type"), str) or event.get("site_id") != self.site_id:
             return
         if len(self._waiting) >= MOST_WAITING:
             self._waiting.clear()

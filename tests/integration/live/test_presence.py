@@ -45,12 +45,18 @@ async def people(http: httpx.AsyncClient, new_site: NewSite) -> tuple[Person, Pe
     return await create(http, new_site, "ada"), await create(http, new_site, "bob")
 
 
+@pytest.fixture
+async def page_id(http: httpx.AsyncClient, new_site: NewSite, people: tuple[Person, Person]) -> str:
+    """A page of the site, on which something was written."""
+    await write(people[0], "something to look at")
+    return (await page_of(http, new_site))[0]
+
+
 async def test_with_two_tabs_one_stays_until_both_are_closed(
-    live: LiveServer, people: tuple[Person, Person], redis: Redis
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
 ) -> None:
     """S3-61"""
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(bob.key, bob.token) as bobs:
         await bobs.subscribe(page_id)
         async with live.ear(ada.key, ada.token) as first:
@@ -66,11 +72,10 @@ async def test_with_two_tabs_one_stays_until_both_are_closed(
 
 
 async def test_on_two_servers_one_stays_until_both_are_closed(
-    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis
+    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
 ) -> None:
     """S3-61, across workers, and in both orders."""
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(bob.key, bob.token) as bobs:
         await bobs.subscribe(page_id)
         for here, there in ((live, other), (other, live)):
@@ -91,10 +96,9 @@ async def test_on_two_servers_one_stays_until_both_are_closed(
 
 
 async def test_how_many_look_is_right_across_servers(
-    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis
+    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
 ) -> None:
     ada, _ = people
-    page_id = new_uuid()
     async with contextlib.AsyncExitStack() as stack:
         watcher = await stack.enter_async_context(live.ear(ada.key))
         await watcher.subscribe(page_id)
@@ -117,11 +121,10 @@ async def test_how_many_look_is_right_across_servers(
 
 
 async def test_coming_back_at_once_is_counted_once(
-    live: LiveServer, people: tuple[Person, Person], redis: Redis, monkeypatch: pytest.MonkeyPatch
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, monkeypatch: pytest.MonkeyPatch, page_id: str
 ) -> None:
     """A page that is closed and opened again in the same moment: the goodbye may arrive after the welcome."""
     ada, _ = people
-    page_id = new_uuid()
     services = live.app.services
     may_leave, unsubscribe = asyncio.Event(), services.listener.unsubscribe
 
@@ -152,14 +155,14 @@ async def test_whoever_was_on_a_killed_server_is_gone_within_a_minute(
     clock: ManualClock,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
+    page_id: str,
 ) -> None:
     """S3-61: kill -9 of a real server on the same store; the clock of the other one does the waiting."""
     monkeypatch.setattr(hub, "BEAT_EVERY_S", 0.2)
     monkeypatch.setattr(hub, "CHANGES_EVERY_S", 0.1)
     assert (hub.SESSIONS_EVERY_S, scripts.GONE_AFTER_MS + 15_000 < 60_000, scripts.KEPT_S) == (30, True, 60)
     clock.advance(seconds=time.time() - clock.now_ms() / 1000)
-    ada, bob = await create(http, new_site, "ada"), await create(http, new_site, "bob")
-    page_id = new_uuid()
+    ada, bob = await create(http, new_site, "eve"), await create(http, new_site, "joe")  # whose sessions are of today
     env = environment(REDIS_URL=f"unix://{bundled.address.path}", THREADKIT_SECRET=SECRET)
     with program_serving(tmp_path / "second", env=env) as doomed:
         async with live.ear(bob.key, bob.token) as bobs:
@@ -182,11 +185,10 @@ async def test_whoever_was_on_a_killed_server_is_gone_within_a_minute(
 
 
 async def test_a_page_on_which_only_a_killed_server_was_forgets_by_itself(
-    live: LiveServer, people: tuple[Person, Person], redis: Redis
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
 ) -> None:
     """S3-61: nobody is left who could take them away, so the store does."""
     ada, _ = people
-    page_id = new_uuid()
     async with live.ear(ada.key, ada.token) as ear:
         await ear.subscribe(page_id)
         await ear.say("typing", page_id=page_id)
@@ -200,11 +202,10 @@ async def test_a_page_on_which_only_a_killed_server_was_forgets_by_itself(
 
 
 async def test_who_stopped_writing_five_seconds_ago_is_not_listed(
-    live: LiveServer, people: tuple[Person, Person], redis: Redis, clock: ManualClock
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, clock: ManualClock, page_id: str
 ) -> None:
     """S3-60"""
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(ada.key, ada.token) as adas:
         await adas.subscribe(page_id)
         await adas.say("typing", page_id=page_id)
@@ -222,11 +223,10 @@ async def test_who_stopped_writing_five_seconds_ago_is_not_listed(
 
 
 async def test_a_hundred_typing_messages_in_a_second_are_two_writes_at_most(
-    live: LiveServer, people: tuple[Person, Person], redis: Redis, clock: ManualClock
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, clock: ManualClock, page_id: str
 ) -> None:
     """S3-62"""
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(ada.key, ada.token) as adas, live.ear(bob.key, bob.token) as bobs:
         await adas.subscribe(page_id)
         await bobs.subscribe(page_id)
@@ -248,10 +248,9 @@ async def test_a_hundred_typing_messages_in_a_second_are_two_writes_at_most(
 
 
 async def test_writing_and_stopping_cross_servers(
-    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis
+    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
 ) -> None:
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(ada.key, ada.token) as adas, other.ear(bob.key, bob.token) as bobs:
         await adas.subscribe(page_id)
         await bobs.subscribe(page_id)
@@ -278,10 +277,11 @@ async def test_events_cross_servers(
         assert (await there.hear_of("new_comment"))["comment"] == root
 
 
-async def test_signing_in_on_an_open_socket(live: LiveServer, people: tuple[Person, Person], redis: Redis) -> None:
+async def test_signing_in_on_an_open_socket(
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
+) -> None:
     """Ours, so that no token stands in an address (T8)."""
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(ada.key) as adas, live.ear(bob.key, bob.token) as bobs:
         assert await adas.hear() == ("connected", {"user_id": None})
         await adas.subscribe(page_id)
@@ -344,10 +344,9 @@ async def test_a_session_that_ended_unheard_is_noticed_all_the_same(
 
 
 async def test_a_blocked_user_is_told_and_cut_off_and_looks_on_as_nobody(
-    app: Application, live: LiveServer, people: tuple[Person, Person], new_site: NewSite, redis: Redis
+    app: Application, live: LiveServer, people: tuple[Person, Person], new_site: NewSite, redis: Redis, page_id: str
 ) -> None:
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(ada.key, ada.token) as adas, live.ear(bob.key, bob.token) as bobs:
         await adas.subscribe(page_id)
         await bobs.subscribe(page_id)
@@ -366,10 +365,9 @@ async def test_a_blocked_user_is_told_and_cut_off_and_looks_on_as_nobody(
 
 
 async def test_a_shadow_banned_user_is_seen_by_nobody(
-    live: LiveServer, people: tuple[Person, Person], new_site: NewSite, redis: Redis
+    live: LiveServer, people: tuple[Person, Person], new_site: NewSite, redis: Redis, page_id: str
 ) -> None:
     ada, bob = people
-    page_id = new_uuid()
     await redis.sadd(f"site:{new_site.site.id}:shadowbanned", ada.id)
     async with live.ear(bob.key, bob.token) as bobs:
         await bobs.subscribe(page_id)
