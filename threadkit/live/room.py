@@ -107,7 +107,9 @@ class Room:
                     self._pass_on(
                         event, comments.get(str(event.get("comment_id"))) or people.get(str(event.get("user_id")))
                     )
-        except (RedisError, OSError):  # the store is away: nobody knows what was missed
+        except Exception as error:  # the store is away, or has what we do not understand: these cannot be told
+            if not isinstance(error, RedisError | OSError):
+                log.warning("events_dropped", page_id=self.page_id, why=repr(error))
             self.resync()
         finally:
             self._working = None
@@ -148,7 +150,8 @@ class Room:
                     params["reply_to"] = event["reply_to"]
                 self._tell(self._message(event["type"], params), but=found.id, about=found.id)
             case "user_left" | "stop_typing":
-                self._tell(self._message(event["type"], {"user_id": event["user_id"]}), but=event["user_id"])
+                user_id = event["user_id"]
+                self._tell(self._message(event["type"], {"user_id": user_id}), but=user_id, about=user_id)
             case "viewers":
                 self.others = max(0, event["viewers"] - self.told)
                 self._tell(self._message("viewers", {"viewers": event["viewers"]}))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections.abc import Awaitable
 from pathlib import Path
 
 import httpx
@@ -21,7 +22,7 @@ from tests.make import ManualClock
 from tests.people import Person, create
 from tests.wait import until
 from threadkit.app import Application
-from threadkit.ids import UserId, new_uuid
+from threadkit.ids import PageId, UserId, new_uuid
 from threadkit.live import hub, scripts
 from threadkit.sites.model import NewSite
 from threadkit.storage.bundled import BundledStore
@@ -182,6 +183,39 @@ async def test_whoever_was_on_a_killed_server_is_gone_within_a_minute(
             while (await bobs.hear_of("viewers"))["viewers"] != 1:
                 pass
         assert await redis.ttl(f"page:{page_id}:presence") <= 60
+
+
+async def test_the_work_of_taking_people_away_grows_with_their_number_and_not_with_its_square(
+    live: LiveServer, new_site: NewSite, redis: Redis, page_id: str
+) -> None:
+    """The store does nothing else meanwhile: after the death of a worker with many visitors, and as they leave."""
+    services = live.app.services
+    beat, leave = scripts.Beat(redis, services.keys), scripts.LeavePage(redis, services.keys)
+    site_id, page = new_site.site.id, PageId(page_id)
+
+    async def busy_us(work: Awaitable[object]) -> int:
+        await redis.config_resetstat()
+        await work
+        return int((await redis.info("commandstats"))["cmdstat_evalsha"]["usec"])
+
+    async def with_users(number: int) -> tuple[int, int]:
+        """Half of them are on a worker that dies, and half on another."""
+        doomed, staying = ([UserId(new_uuid()) for _ in range(number // 2)] for _ in range(2))
+        later = 2 + scripts.GONE_AFTER_MS
+        await beat(site_id, page, worker="other", now_ms=later, connections=1, users=staying)
+        await beat(site_id, page, worker="doomed", now_ms=1, connections=1, users=doomed)
+        leaving = await busy_us(leave(site_id, page, doomed[0], worker="doomed"))
+        taking = await busy_us(beat(site_id, page, worker="other", now_ms=later, connections=1, users=[]))
+        assert await present(redis, page_id) == set(staying)
+        await beat(site_id, page, worker="other", now_ms=2 * later, connections=0, users=[])
+        return leaving, taking
+
+    await with_users(2)  # so that the store knows the scripts
+    few = [await with_users(500) for _ in range(5)]
+    many = [await with_users(2000) for _ in range(5)]
+    for what, number in (("leaving", 0), ("taking away", 1)):
+        ratio = min(costs[number] for costs in many) / min(costs[number] for costs in few)
+        assert ratio < (2 if what == "leaving" else 8), f"{what}: four times the users cost {ratio:.1f} times as much"
 
 
 async def test_a_page_on_which_only_a_killed_server_was_forgets_by_itself(
