@@ -45,6 +45,7 @@ class Room:
         self.clients: set[Client] = set()
         self.users: dict[UserId, int] = {}
         self.version: int | None = None
+        self.version_in_store = 0  # at the last heartbeat
         self.is_ready = asyncio.Event()
         self.told = 0  # how many connections the store knows of through this worker
         self.others = 0  # and through others
@@ -77,6 +78,24 @@ class Room:
     def resync(self) -> None:
         self._waiting.clear()
         self._tell(resync(self.page_id))
+
+    def start_over(self) -> None:
+        """Nobody knows what was missed."""
+        self.version, self.version_in_store = None, 0
+        self.resync()
+
+    def note_version(self, version: int) -> None:
+        """What a heartbeat says. The events up to there may still be on their way."""
+        self.version_in_store = version
+        if self.version is None:
+            self.version = version
+
+    def notice_loss(self) -> None:
+        """What the heartbeat before this one knew of and we still do not was lost: another node of a cluster can die,
+        with events on it, while our own connection stays."""
+        if self.version is not None and self.version < self.version_in_store and not self._waiting:
+            self.version = self.version_in_store
+            self.resync()
 
     def close(self) -> None:
         self._waiting.clear()

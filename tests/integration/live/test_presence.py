@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections.abc import Awaitable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,7 +14,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.conftest import SECRET
-from tests.integration.comments.test_comments import write
+from tests.integration.comments.test_comments import URL, write
+from tests.integration.comments.test_votes import vote
 from tests.integration.live.ears import Ear, LiveServer
 from tests.integration.live.test_events import page_of
 from tests.integration.server.program import environment
@@ -22,7 +24,7 @@ from tests.make import ManualClock
 from tests.people import Person, create
 from tests.wait import until
 from threadkit.app import Application
-from threadkit.ids import PageId, UserId, new_uuid
+from threadkit.ids import PageId, SiteId, UserId, new_uuid
 from threadkit.live import hub, scripts
 from threadkit.sites.model import NewSite
 from threadkit.storage.bundled import BundledStore
@@ -375,6 +377,129 @@ async def test_a_session_that_ended_unheard_is_noticed_all_the_same(
                 await redis.delete(key)
         checking = live.app.services.hub.check(list(live.app.services.hub._clients))
         await asyncio.gather(checking, loses(ear, 4401, seconds=1))
+
+
+@pytest.mark.parametrize("kind", ["socket", "stream"])
+async def test_a_session_that_ends_while_its_channel_is_asked_for_does_not_stay(
+    live: LiveServer, people: tuple[Person, Person], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Its token was good a moment ago, and the word of its end came before anybody listened."""
+    ada, _ = people
+    listener, channel = live.app.services.listener, live.app.services.keys.user(UserId(ada.id)).channel()
+    subscribe = listener.subscribe
+
+    async def too_late(wanted: str, receive: Receiver) -> None:
+        if wanted == channel:
+            assert (await ada.call("POST", "/v1/auth/logout")).status_code == 200
+        await subscribe(wanted, receive)
+
+    monkeypatch.setattr(listener, "subscribe", too_late)
+    if kind == "socket":
+        async with live.ear(ada.key, ada.token) as ear:
+            await loses(ear, 4401, seconds=5)
+        return
+    async with asyncio.timeout(5), httpx.AsyncClient(base_url=f"http://127.0.0.1:{live.port}") as web:
+        headers = {"authorization": f"Bearer {ada.token}", "projectid": ada.key}
+        answer = await web.get("/v1/events", params={"page_url": URL}, headers=headers)  # which comes to an end
+        assert (answer.status_code, answer.text) == (200, "")
+
+
+async def test_a_session_that_ended_while_nobody_listened_is_noticed_when_we_do_again(
+    live: LiveServer, people: tuple[Person, Person], redis: Redis
+) -> None:
+    ada, bob = people
+    async with live.ear(ada.key, ada.token) as ear, live.ear(bob.key, bob.token) as bobs:
+        await ear.subscribe(new_uuid())
+        await bobs.subscribe(new_uuid())
+        for session_id in await redis.smembers(f"user:{ada.id}:sessions"):
+            async for key in redis.scan_iter(match=f"*{session_id}*"):
+                await redis.delete(key)
+        await redis.client_kill_filter(_type="pubsub")
+        await loses(ear, 4401, seconds=5)
+        await bobs.nothing_but("viewers", "resync")
+
+
+async def test_a_shadow_ban_hides_those_who_are_here_and_its_end_shows_them(
+    app: Application, live: LiveServer, people: tuple[Person, Person], new_site: NewSite, redis: Redis, page_id: str
+) -> None:
+    ada, bob = people
+    channel, banned = app.services.keys.user(UserId(ada.id)).channel(), f"site:{new_site.site.id}:shadowbanned"
+    async with live.ear(bob.key, bob.token) as bobs:
+        await bobs.subscribe(page_id)
+        async with live.ear(ada.key, ada.token) as first, live.ear(ada.key, ada.token) as second:
+            await first.subscribe(page_id)
+            await second.subscribe(page_id)
+            assert (await bobs.hear_of("user_joined"))["user"]["id"] == ada.id
+            await redis.sadd(banned, ada.id)
+            await redis.publish(channel, '{"type":"standing"}')
+            assert (await bobs.hear_of("user_left"))["user_id"] == ada.id
+            assert await present(redis, page_id) == {bob.id}
+            async with live.ear(ada.key, ada.token) as third:  # never counted, so its end takes nothing away
+                await third.subscribe(page_id)
+            await redis.srem(banned, ada.id)
+            await redis.publish(channel, '{"type":"standing"}')
+            assert (await bobs.hear_of("user_joined"))["user"]["id"] == ada.id
+            await first.connection.close()
+            await until(lambda: app.services.hub.connections == 2, "the first to be forgotten")
+            await bobs.nothing_but("viewers")
+            assert await present(redis, page_id) == {ada.id, bob.id}
+        assert (await bobs.hear_of("user_left"))["user_id"] == ada.id
+
+
+async def test_one_page_with_trouble_does_not_silence_the_others(
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, _ = people
+    nonsense, healthy = new_uuid(), new_uuid()
+    beat = live.app.services.hub._beat
+
+    async def stumble(site_id: SiteId, page: PageId, **rest: Any) -> scripts.Pulse:
+        if page == nonsense:
+            raise ValueError("a fault of ours")
+        return await beat(site_id, page, **rest)
+
+    monkeypatch.setattr(live.app.services.hub, "_beat", stumble)
+    await redis.set(f"page:{page_id}:viewers", "of another kind")
+    async with live.ear(ada.key) as ear:
+        for page in (page_id, nonsense, healthy):
+            await ear.subscribe(page)
+        assert await ear.hear_of("viewers", seconds=5) == {"page_id": healthy, "viewers": 1}
+    await redis.delete(f"page:{page_id}:viewers")
+
+
+async def test_presence_comes_before_everything_else_about_a_page(
+    live: LiveServer, people: tuple[Person, Person], page_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Contract 6. Whoever came meanwhile is on the list and not told of once more."""
+    ada, bob = people
+    hub = live.app.services.hub
+    root = await write(ada, "to vote on")
+    async with live.ear(ada.key, ada.token) as adas, live.ear(ada.key) as late, live.ear(bob.key, bob.token) as bobs:
+        await adas.subscribe(page_id)
+        await late.hear_of("connected")
+        may_look, look = asyncio.Event(), hub._look
+
+        async def slow_to_look(*args: Any, **rest: Any) -> scripts.Sight:
+            await may_look.wait()
+            return await look(*args, **rest)
+
+        monkeypatch.setattr(hub, "_look", slow_to_look)
+        await late.say("subscribe", page_id=page_id)
+        (room,) = hub._rooms.values()
+        await until(lambda: len(room.clients) == 2, "the newcomer")
+        await bobs.say("subscribe", page_id=page_id)
+        assert (await adas.hear_of("user_joined"))["user"]["id"] == bob.id
+        await vote(bob, root["i"], "up")
+        await adas.hear_of("vote_update")
+        may_look.set()
+        method, params = await late.hear()
+        assert method == "presence"
+        assert {user["id"] for user in params["users"]} == {ada.id, bob.id}
+        heard = [await late.hear()]
+        while heard[-1][0] != "vote_update":
+            heard.append(await late.hear())
+        assert {method for method, _ in heard} <= {"viewers", "vote_update"}
+        await late.nothing_but("viewers")
 
 
 async def test_a_blocked_user_is_told_and_cut_off_and_looks_on_as_nobody(
