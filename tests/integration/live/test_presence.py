@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import json
 import time
+from collections import Counter
 from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
@@ -185,6 +187,42 @@ async def test_whoever_was_on_a_killed_server_is_gone_within_a_minute(
             while (await bobs.hear_of("viewers"))["viewers"] != 1:
                 pass
         assert await redis.ttl(f"page:{page_id}:presence") <= 60
+
+
+async def test_a_crowd_that_comes_and_goes_on_three_workers_is_counted_exactly(
+    http: httpx.AsyncClient, live: LiveServer, new_site: NewSite, people: tuple[Person, Person], redis: Redis
+) -> None:
+    """While the first comment makes the page the site's, and the lists go along."""
+    keys, site_id = live.app.services.keys, new_site.site.id
+    join, leave = scripts.JoinPage(redis, keys), scripts.LeavePage(redis, keys)
+    beat, look = scripts.Beat(redis, keys), scripts.LookAtPage(redis, keys)
+    page = PageId((await page_of(http, new_site))[0])
+    users, workers = [UserId(new_uuid()) for _ in range(60)], ("one", "two", "three")
+    async with redis.pubsub() as pubsub:
+        await pubsub.subscribe(keys.site(site_id).page_channel(page))
+        assert await pubsub.get_message(timeout=5)  # it is heard
+
+        async def visit(number: int, user: UserId) -> None:
+            """On all workers; every other leaves two of them, every fourth all."""
+            for worker in workers:
+                await join(site_id, page, user, worker=worker, now_ms=1)
+            for worker in workers[: 0 if number % 2 else 3 if number % 4 else 2]:
+                await leave(site_id, page, user, worker=worker)
+            if number == 30:
+                await write(people[0], "the first")
+
+        await asyncio.gather(*(visit(number, user) for number, user in enumerate(users)))
+        for worker in workers:
+            pulse = await beat(site_id, page, worker=worker, now_ms=1, connections=20, users=[])
+        assert pulse == (60, 1)
+        staying = {user for number, user in enumerate(users) if number % 2 or not number % 4}
+        assert set((await look(site_id, page, now_ms=1, most=100)).present) == staying == await present(redis, page)
+        balance: Counter[str] = Counter()
+        while message := await pubsub.get_message(ignore_subscribe_messages=True, timeout=1):
+            event = json.loads(message["data"])
+            balance[event.get("user_id", "")] += {"user_joined": 1, "user_left": -1}.get(event["type"], 0)
+        assert +balance == dict.fromkeys(staying, 1)
+        assert not -balance
 
 
 async def test_the_work_of_taking_people_away_grows_with_their_number_and_not_with_its_square(
