@@ -107,6 +107,7 @@ class PostComment(_CommentScript):
                 comment.page_id,
                 REPEATED_S if request_key else 0,
                 comment.author_id,
+                comment.site_id,
             ],
         )
         match reply:
