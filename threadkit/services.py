@@ -8,6 +8,7 @@ from threadkit.clock import Clock, SystemClock
 from threadkit.comments.leaving import Leaving
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.reading import ThreadReader
+from threadkit.comments.rerendering import Rerendering
 from threadkit.comments.service import CommentService
 from threadkit.comments.snapshots import Snapshots
 from threadkit.counters.queries import CounterQueries
@@ -136,6 +137,7 @@ class Services:
     moderation_log: ModerationLog
     outbox: OutboxWorker
     rebuild: RebuildService
+    rerendering: Rerendering
     rankings: RankingQueries
     reranker: Reranker
     outbox_queries: OutboxQueries
@@ -520,6 +522,7 @@ def build(
         ),
         counter_queries=CounterQueries(redis=redis, keys=keys, clock=clock),
         rebuild=RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries),
+        rerendering=Rerendering(redis=redis, keys=keys, queries=comment_queries),
         rankings=RankingQueries(redis=redis, keys=keys),
         reranker=Reranker(redis=redis, keys=keys, clock=clock, site_queries=site_queries),
         outbound=outbound,

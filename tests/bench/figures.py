@@ -61,6 +61,11 @@ def only_shown(_goal: float, _ratio: float) -> tuple[str, bool]:
     return "–", True
 
 
+def no_more_than(most: float, ours: Sequence[float], unit: str) -> Callable[[float, float], tuple[str, bool]]:
+    """For what stands for itself, whatever the floor does."""
+    return lambda _goal, _ratio: (f"≤ {most:g} {unit}", statistics.median(ours) <= most)
+
+
 def figure(
     row: str,
     work: str,

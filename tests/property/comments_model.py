@@ -5,6 +5,7 @@ indexes must hold is computed from the comments each time. A new verb of moderat
 that changes `status`, `is_shadowed` or a person, and a rule in the machine that calls both sides.
 """
 
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -15,6 +16,10 @@ Status = Literal["pending", "approved", "rejected", "deleted"]
 EDIT_WINDOW_MS = 15 * 60 * 1000
 ALL_SORTS = ("new", "old", "top", "hot", "controversial")
 PLACE = "[deleted]"
+HELD_WORD = "casino"
+"""A text of this one word waits, unless a moderator wrote it."""
+HELD_FOR = ["`casino` in the text (listed as `casino`)"]
+TOLD_WHY = ["there is a word in the text that this site does not accept"]
 
 
 @dataclass
@@ -51,6 +56,8 @@ class Said:
     """The hidden comment above it with which it is hidden."""
     decided_by: str | None = None
     """The moderator who decided last."""
+    is_objected_to: bool = False
+    """It has, or had since it was last approved, the word that waits."""
     wrote: str = ""
     """Who wrote it, also after it lost its author."""
 
@@ -100,7 +107,8 @@ class Comments:
         parent: Said | None,
         now_ms: int,
     ) -> Said:
-        is_held = self.holds_new_ones and not (author and author.is_moderator)
+        is_objected_to = self._is_objected_to(text, author)
+        is_held = is_objected_to or (self.holds_new_ones and not (author and author.is_moderator))
         said = Said(
             id=comment_id,
             page=page,
@@ -113,6 +121,7 @@ class Comments:
             status="pending" if is_held else "approved",
             is_shadowed=bool(author and author.is_shadowed),
             parent=parent,
+            is_objected_to=is_objected_to,
             wrote=author.id if author else ANONYMOUS,
         )
         self.said.append(said)
@@ -132,8 +141,16 @@ class Comments:
             return 409
         if now_ms - said.created_ms > EDIT_WINDOW_MS:
             return 409
-        said.text, said.updated_ms, said.edited = text, now_ms, True
+        # Two texts never have the same time.
+        said.text, said.updated_ms, said.edited = text, max(now_ms, said.updated_ms + 1), True
+        if self._is_objected_to(text, editor) and said.status != "rejected":
+            said.is_objected_to = True
+            if said.status == "approved":
+                self._turn(said, "pending", None)
         return 200
+
+    def _is_objected_to(self, text: str, author: Somebody | None) -> bool:
+        return text == HELD_WORD and not (author and author.is_moderator)
 
     def delete(self, said: Said, by: Somebody | None) -> int:
         if by is None:
@@ -145,7 +162,7 @@ class Comments:
         # What is hidden together with its replies stays hidden with them.
         is_hidden = not self.is_listed(said) and any(self.is_listed(reply) for reply in self._replies(said))
         said.status, said.text, said.is_shadowed = "rejected" if is_hidden else "deleted", PLACE, False
-        said.is_unposted, said.decided_by = False, None
+        said.is_unposted, said.decided_by, said.is_objected_to = False, None, False
         said.author_id, said.author_name, said.author_karma = DELETED, PLACE, 0
         self.pins.pop(said.id, None)
         return 204
@@ -163,7 +180,15 @@ class Comments:
             parent = said.parent
             if not (parent.status == "approved" or (parent.status == "deleted" and self.is_listed(parent))):
                 return 404
-        said.status, said.decided_by = status, by.id
+        if status == "approved":
+            said.is_objected_to = False
+        self._turn(said, status, by.id)
+        return 200
+
+    def _turn(self, said: Said, status: Status, by: str | None) -> None:
+        """Another status, and what it means for what hangs on it."""
+        was_listed = self.is_listed(said)
+        said.status, said.decided_by = status, by
         is_listed = self.is_listed(said)
         if was_listed and not is_listed:
             said.buried = None
@@ -181,7 +206,6 @@ class Comments:
                 said.is_unposted = False
                 if said.author_id in self.people:
                     self.people[said.author_id].posted += 1
-        return 200
 
     def _replies(self, said: Said) -> list[Said]:
         return [reply for reply in self.said if reply.parent is said]
@@ -380,6 +404,8 @@ class Comments:
             record["buried"] = said.buried
         if said.decided_by:
             record["decided_by"] = said.decided_by
+        if said.is_objected_to:
+            record["held_for"], record["told_why"] = json.dumps(HELD_FOR), json.dumps(TOLD_WHY)
         return record
 
 

@@ -31,11 +31,11 @@ from tests.integration.comments.agreement import compared, everything_about_comm
 from tests.keyspace import assert_keys_are_known
 from tests.make import ManualClock
 from tests.people import Person, create, guest
-from tests.property.comments_model import ALL_SORTS, Comments, Said, Somebody, Status
+from tests.property.comments_model import ALL_SORTS, HELD_WORD, Comments, Said, Somebody, Status
 from tests.wait import until
 from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
-from threadkit.moderation.rules import HistoryRule, LearningRule
+from threadkit.moderation.rules import HistoryRule, LearningRule, WordsRule
 from threadkit.settings import Settings
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
 from threadkit.sites.roles import Role
@@ -48,8 +48,11 @@ LOOK_EVERY = 4
 MOST_MS = 300 * 86_400_000
 T = TypeVar("T")
 # Moderators decide much here; what they think of an author must not hold the next comment behind the model's back.
-NO_SCREENS = msgspec.structs.replace(
-    NOTHING_HELD, history=HistoryRule(enabled=False), learning=LearningRule(enabled=False)
+ONE_WORD_HELD = msgspec.structs.replace(
+    NOTHING_HELD,
+    history=HistoryRule(enabled=False),
+    learning=LearningRule(enabled=False),
+    words=WordsRule(hold=(HELD_WORD,)),
 )
 
 PEOPLE = ("normal", "author", "moderator", "shadow", "blocker", "guest", "nobody")
@@ -58,7 +61,7 @@ VERBS = {
     "post": 3,
     "reply": 5,
     "edit": 1,
-    "edit_ones_own": 2,
+    "edit_ones_own": 4,
     "vote": 10,
     "vote_again": 5,
     "delete": 1,
@@ -92,7 +95,7 @@ def _deed(throw: str) -> Deed:
         who=dice.choice(PEOPLE),
         pick=dice.choice([0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 5, 8, 13]),
         way=dice.choice(["up", "down"]),
-        text=dice.choice(["ah", "oh", "yes", "no", "really", "well", "maybe"]),
+        text=dice.choice(["ah", "oh", "yes", "no", "really", "well", "maybe", HELD_WORD]),
         seconds=dice.choice([0.001, 0.999, 1, 60, 899.999, 900, 900.001, 3600, 86_400, 2_592_000]),
         is_sane=dice.random() < 0.8,
     )
@@ -147,7 +150,7 @@ class CommentsMachine(RuleBasedStateMachine):
         self._stack.push_async_callback(self.redis.config_set, "appendfsync", "always")
         transport = httpx.ASGITransport(self.app)  # type: ignore[arg-type]
         self.http = await self._stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://t"))
-        auth = SiteSettings(auth=AuthSettings(anonymous=True), screening=NO_SCREENS)
+        auth = SiteSettings(auth=AuthSettings(anonymous=True), screening=ONE_WORD_HELD)
         self.site: NewSite = await self.app.services.sites.create("Blog", "blog.example.org", settings=auth)
         names = ("normal", "author", "moderator", "shadow", "blocker")
         self.people: dict[str, Person] = {name: await create(self.http, self.site, name) for name in names}
@@ -183,8 +186,9 @@ class CommentsMachine(RuleBasedStateMachine):
         self._edit(deed.who, self._pick(deed), deed.text)
 
     def edit_ones_own(self, deed: Deed) -> None:
+        """Often so that it has to wait."""
         said = self._pick(deed)
-        self._edit(self._name_of(said.author_id), said, deed.text)
+        self._edit(self._name_of(said.author_id), said, HELD_WORD if deed.way == "down" else deed.text)
 
     def vote(self, deed: Deed) -> None:
         self._vote(deed.who, self._pick(deed), deed.way)

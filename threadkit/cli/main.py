@@ -12,6 +12,7 @@ from threadkit.cli.outbox import outbox
 from threadkit.cli.owner_link import owner_link
 from threadkit.cli.pages import page
 from threadkit.cli.rebuild import rebuild
+from threadkit.cli.rerender import rerender
 from threadkit.cli.roles import role
 from threadkit.cli.schema import keys
 from threadkit.cli.serve import serve
@@ -45,6 +46,7 @@ for command in (
     owner_link,
     keys,
     rebuild,
+    rerender,
     limits,
     config,
     version,

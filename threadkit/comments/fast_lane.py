@@ -5,6 +5,8 @@ allowed. Everything else, and everything unusual, goes the ordinary way, which g
 written by the server's protocol itself (server/protocol.py); what has to be fetched first waits here.
 """
 
+import functools
+import re
 import time
 from typing import Any
 from urllib.parse import parse_qsl
@@ -16,7 +18,7 @@ from redis.exceptions import RedisError
 from threadkit.clock import Clock
 from threadkit.comments.reading import ThreadReader
 from threadkit.comments.snapshots import Head, Key, Snapshot, Snapshots
-from threadkit.comments.window import Cursor, Question
+from threadkit.comments.window import Cursor, Question, begins_a_visit
 from threadkit.errors import ThreadKitError
 from threadkit.http.ledger import Ledger, Note
 from threadkit.http.manners import API_POLICY, EXPOSED, HSTS, SECURITY, is_https, request_id_of
@@ -39,6 +41,9 @@ _STATUS_LINES = {
     429: b"HTTP/1.1 429 Too Many Requests\r\n",
 }
 _HSTS_LINE = b"%b: %b\r\n" % HSTS
+# Numbers as anybody writes them; what is odd is judged by the ordinary way.
+_PLAIN = re.compile(r"0|[1-9][0-9]{0,3}")
+_NO_WEIGHT = re.compile(rb"\s*q\s*=\s*0(\.0*)?\s*", re.IGNORECASE)
 
 
 _Asked = tuple[bytes | None, bytes | None, bytes | None, bytes]
@@ -197,7 +202,8 @@ class FastLane:
         scope: Any,
         headers: dict[bytes, bytes],
     ) -> None:
-        shown = snapshot.page_id if snapshot and status == 200 and scope["method"] == "GET" else None
+        is_view = status == 200 and scope["method"] == "GET" and begins_a_visit(caller.key[4])
+        shown = snapshot.page_id if snapshot and is_view else None
         seconds = time.perf_counter() - started
         self._ledger.note(Note(time.time(), seconds, status, sent, request_id, caller.site.id, shown, scope, headers))
 
@@ -250,7 +256,7 @@ def _listed(lines: bytes) -> list[tuple[bytes, bytes]]:
 def _understood(site: Site, query: bytes) -> Key | None:
     try:
         fields = parse_qsl(query.decode("ascii"), keep_blank_values=True, strict_parsing=True, max_num_fields=8)
-        asked = {name: int(value) if name in NUMBERS and value.isdecimal() else value for name, value in fields}
+        asked = {name: int(value) if name in NUMBERS and _PLAIN.fullmatch(value) else value for name, value in fields}
         if len(asked) != len(fields) or "around" in asked:
             return None
         question = msgspec.convert(asked, Question)
@@ -269,9 +275,19 @@ def _chosen(snapshot: Snapshot, headers: dict[bytes, bytes]) -> tuple[int, Head,
     """Status, head and body for a reader, who may have it already or may want it compressed."""
     if b"if-none-match" in headers and is_known(headers[b"if-none-match"], snapshot.etag):
         return 304, snapshot.head_known, b""
-    if snapshot.compressed is not None and b"gzip" in headers.get(b"accept-encoding", b""):
+    if snapshot.compressed is not None and accepts_gzip(headers.get(b"accept-encoding", b"")):
         return 200, snapshot.head_compressed, snapshot.compressed
     return 200, snapshot.head, snapshot.body
+
+
+@functools.lru_cache(maxsize=256)
+def accepts_gzip(accept_encoding: bytes) -> bool:
+    """Whether gzip is named, and not with a weight of nothing."""
+    for part in accept_encoding.split(b","):
+        name, _, weight = part.partition(b";")
+        if name.strip().lower() == b"gzip":
+            return _NO_WEIGHT.fullmatch(weight) is None
+    return False
 
 
 def is_known(if_none_match: bytes | None, etag: bytes) -> bool:

@@ -16,6 +16,7 @@ AppealState = Literal["open", "granted", "declined"]
 HIDE_AT = 3.0
 """Reports of this weight together hide a comment until a moderator has looked."""
 DELETED_TEXT = "[deleted]"
+LONGEST_FORM_MS = 366 * 86_400_000
 
 
 class CommentNotFound(NotFound):
@@ -161,6 +162,12 @@ class Comment(Struct, frozen=True, kw_only=True):
     appealed_ms: int | None = None
     appeal_state: AppealState | None = None
     mentions: list[UserId] | None = None
+    answers: CommentId | None = None
+    """What it answers, where that is not what it hangs on because threads do not get deeper."""
+
+    @property
+    def answered_id(self) -> CommentId | None:
+        return self.answers or self.parent_id
 
     @property
     def created_ms(self) -> int:
@@ -238,7 +245,7 @@ class TreeComment(Struct, kw_only=True, omit_defaults=True):
             e=comment.edited,
             r=[],
             s=UNSET if comment.status is Status.APPROVED else comment.status.value,
-            q=comment.parent_id or UNSET,
+            q=comment.answered_id or UNSET,
         )
 
 
@@ -314,6 +321,15 @@ class Objections(Struct, frozen=True):
         """As the comment keeps them."""
         return {"held_for": self.reasons, "told_why": self.told if self.told != self.reasons else None}
 
+    def beside(self, comment: Comment) -> "Objections":
+        """Together with why the comment waits already."""
+        before = comment.held_for or []
+        told = comment.told_why or before
+        return Objections(
+            [*before, *(reason for reason in self.reasons if reason not in before)],
+            [*told, *(reason for reason in self.told if reason not in told)],
+        )
+
 
 class CommentDraft(Struct):
     """What somebody sends to be posted."""
@@ -324,6 +340,10 @@ class CommentDraft(Struct):
     parent_path: Annotated[list[str], Meta(max_length=10_000)] | None = None
     author_name: Annotated[str, Meta(max_length=200)] | None = None
     title: Annotated[str, Meta(max_length=500)] | None = None
+    website: Annotated[str, Meta(max_length=LONGEST_URL)] = ""
+    """The trap: nobody sees this field."""
+    form_age_ms: Annotated[int, Meta(ge=0, le=LONGEST_FORM_MS)] | None = None
+    """How long the form was open, as the sender says."""
 
 
 def deleted_fields(text: str = DELETED_TEXT) -> dict[str, str]:

@@ -18,6 +18,7 @@ from threadkit.comments.window import (
     Cursor,
     Question,
     Window,
+    begins_a_visit,
 )
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
@@ -78,12 +79,12 @@ async def list_comments(
     asked_for = await services.page_queries.id_of(site, ref)
     if maybe_viewer and await services.threads.has_own_view(site, asked_for, maybe_viewer):
         thread = await services.threads.thread(site, ref, sort, maybe_viewer, window)
-        _count_view(services, site, thread.page_id, request)
+        _count_view(services, site, thread.page_id, request, window)
         return _private(thread)
     snapshot = await services.threads.snapshot(site, asked_for, sort, window)
     answer = _shared(snapshot, request)
-    if answer.status_code == 200:
-        _count_view(services, site, snapshot.page_id, request)
+    if answer.status_code != 304:
+        _count_view(services, site, snapshot.page_id, request, window)
     return answer
 
 
@@ -120,8 +121,8 @@ async def list_replies(
     return _shared(await services.threads.snapshot(site, page_id, sort, window), request)
 
 
-def _count_view(services: Services, site: Site, page_id: PageId, request: Request) -> None:
-    if request.scope["method"] == "GET":
+def _count_view(services: Services, site: Site, page_id: PageId, request: Request, window: Window | None) -> None:
+    if request.scope["method"] == "GET" and begins_a_visit(window):
         services.tally.view(site.id, page_id, request.scope["client"], dict(request.scope["headers"]))
 
 

@@ -8,6 +8,7 @@ from litestar import Response, Router, delete, get, patch, post, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from threadkit.comments.model import CommentDraft, CommentItem, InvalidPath, TreeComment, Visit
 from threadkit.comments.service import PinState
@@ -16,7 +17,7 @@ from threadkit.http.client_address import ClientAddresses
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
 from threadkit.ids import CommentId, UserId, digest
-from threadkit.pages.model import LONGEST_URL, PageRef
+from threadkit.pages.model import LONGEST_URL, PageName, PageRef
 from threadkit.pages.parameters import PageNameParameter, PageUrlParameter
 from threadkit.services import Services
 from threadkit.sites.model import Site
@@ -48,10 +49,15 @@ class PostedComment(Struct):
 
 
 class Place(Struct, kw_only=True):
-    """Where a comment is. Both are optional: the id in the address decides."""
+    """Where a comment is. All optional: the id in the address decides. Of two names for the page `page_id` counts."""
 
     page_url: PageUrl | None = None
+    page_id: PageName | None = None
     path: Path | None = None
+
+    @property
+    def page(self) -> PageRef | None:
+        return PageRef(self.page_url, self.page_id) if self.page_url or self.page_id else None
 
 
 class Edit(Place, kw_only=True):
@@ -95,7 +101,10 @@ async def post_comment(
     addresses: NamedDependency[ClientAddresses],
     services: NamedDependency[Services],
 ) -> PostedComment:
-    """`parent_path` holds the ids from the root to the parent. An `Idempotency-Key` makes repeating safe."""
+    """`parent_path` holds the ids from the root to the parent. An `Idempotency-Key` makes repeating safe.
+
+    Forms against programs: `website` is a field that people do not see and leave empty, `form_age_ms` says how long the
+    form was open. Both are for the site's screens, and whoever leaves them out only goes without these."""
     data.author_name = clean_source(data.author_name or "").replace("\n", " ")
     may_write(site, maybe_viewer, data.author_name)
     if data.parent_path:
@@ -105,7 +114,7 @@ async def post_comment(
         data,
         author=maybe_viewer,
         request_key=_request_key(request, data, maybe_viewer, device),
-        visit=visit_of(request, device, addresses),
+        visit=replace(visit_of(request, device, addresses), honeypot=data.website, form_age_ms=data.form_age_ms),
     )
     return PostedComment(TreeComment.of(comment))
 
@@ -114,24 +123,32 @@ async def post_comment(
 async def edit_comment(
     comment_id: FromPath[str],
     data: JSONBody[Edit],
+    request: Request,
     site: NamedDependency[Site],
     viewer: NamedDependency[Viewer],
+    device: NamedDependency[Device],
+    addresses: NamedDependency[ClientAddresses],
     services: NamedDependency[Services],
 ) -> TreeComment:
-    target = await _target(services, site, comment_id, data)
-    return TreeComment.of(await services.comments.edit(site, target, data.content, editor=viewer))
+    target = await target_of(services, site, comment_id, data)
+    visit = visit_of(request, device, addresses)
+    return TreeComment.of(await services.comments.edit(site, target, data.content, editor=viewer, visit=visit))
 
 
 @patch("/comments/{comment_id:str}", guards=[requires_name], include_in_schema=False)
 async def edit_comment_alias(
     comment_id: FromPath[str],
     data: JSONBody[TextEdit],
+    request: Request,
     site: NamedDependency[Site],
     viewer: NamedDependency[Viewer],
+    device: NamedDependency[Device],
+    addresses: NamedDependency[ClientAddresses],
     services: NamedDependency[Services],
 ) -> TreeComment:
     target = as_id(CommentId, comment_id)
-    return TreeComment.of(await services.comments.edit(site, target, data.text, editor=viewer))
+    visit = visit_of(request, device, addresses)
+    return TreeComment.of(await services.comments.edit(site, target, data.text, editor=viewer, visit=visit))
 
 
 @delete("/comments/{comment_id:str}", status_code=204, guards=[requires_name], summary="Delete a comment")
@@ -156,8 +173,8 @@ async def vote(
     services: NamedDependency[Services],
 ) -> VoteResult:
     """The same vote again takes it back; the other one switches it."""
-    target = _named(comment_id, data)
-    return await services.votes.cast(site, target, data.direction, voter=viewer, page_url=data.page_url)
+    target = named(comment_id, data)
+    return await services.votes.cast(site, target, data.direction, voter=viewer, page=data.page)
 
 
 @post("/comments/{comment_id:str}/pin", status_code=200, guards=[requires_moderator], summary="Pin or unpin")
@@ -167,7 +184,7 @@ async def pin(
     site: NamedDependency[Site],
     services: NamedDependency[Services],
 ) -> PinState:
-    return await services.comments.pin(site, await _target(services, site, comment_id, data))
+    return await services.comments.pin(site, await target_of(services, site, comment_id, data))
 
 
 @post("/comments/preview", status_code=200, summary="How a text will look")
@@ -214,14 +231,14 @@ async def comments_of(
 
 
 def _request_key(request: Request, draft: CommentDraft, viewer: Viewer | None, device: Device) -> str | None:
-    """What makes two requests the same one: sender, their key, and all that they say."""
+    """What makes two requests the same one: sender, their key, and all that they say but how long it took."""
     key = request.headers.get("idempotency-key")
     if key is None:
         return None
     if not re.fullmatch(r"[\x21-\x7e]{1,128}", key):
         raise InvalidParameter(name="Idempotency-Key", why="must be 1 to 128 characters without spaces")
     sender = viewer.id if viewer else f"nobody at {device.client}"
-    return digest(msgspec.json.encode([sender, key, draft]).decode())[:32]
+    return digest(msgspec.json.encode([sender, key, replace(draft, form_age_ms=None)]).decode())[:32]
 
 
 def visit_of(request: Request, device: Device, addresses: ClientAddresses) -> Visit:
@@ -247,16 +264,16 @@ def may_write(site: Site, viewer: Viewer | None, author_name: str | None) -> Non
         raise UsernameRequired
 
 
-def _named(comment_id: str, place: Place) -> CommentId:
+def named(comment_id: str, place: Place) -> CommentId:
     target = as_id(CommentId, comment_id)
     if place.path is not None and (not place.path or place.path[-1] != target):
         raise InvalidPath
     return target
 
 
-async def _target(services: Services, site: Site, comment_id: str, place: Place) -> CommentId:
-    target = _named(comment_id, place)
-    await services.comments.check_place(site, target, place.page_url)
+async def target_of(services: Services, site: Site, comment_id: str, place: Place) -> CommentId:
+    target = named(comment_id, place)
+    await services.comments.check_place(site, target, place.page)
     return target
 
 

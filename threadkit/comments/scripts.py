@@ -107,6 +107,7 @@ class PostComment(_CommentScript):
                 comment.page_id,
                 REPEATED_S if request_key else 0,
                 comment.author_id,
+                comment.site_id,
             ],
         )
         match reply:
@@ -121,14 +122,20 @@ class PostComment(_CommentScript):
         return comment.id
 
 
+def difference(before: Comment, after: Comment) -> tuple[dict[str, str], list[str]]:
+    """Which fields of the record an edit sets, and which it removes."""
+    old, new = to_hash(before), to_hash(after)
+    return {name: value for name, value in new.items() if old.get(name) != value}, [
+        name for name in old if name not in new
+    ]
+
+
 class EditComment(_CommentScript):
     file = "edit_comment.lua"
 
     async def __call__(self, before: Comment, after: Comment, *, now_ms: int) -> None:
         keys = self._keys.site(before.site_id)
-        old, new = to_hash(before), to_hash(after)
-        changed = {name: value for name, value in new.items() if old.get(name) != value}
-        gone = [name for name in old if name not in new]
+        changed, gone = difference(before, after)
         reply = await self._run(
             keys=[
                 keys.comment(before.id),
@@ -145,6 +152,7 @@ class EditComment(_CommentScript):
                 before.page_id,
                 before.id,
                 _renamed_event(before, after).decode(),
+                before.status.value,
             ],
         )
         if reply == "LOCKED":
@@ -153,6 +161,26 @@ class EditComment(_CommentScript):
             raise CommentNotFound
         if reply == "CHANGED":
             raise CommentChanged
+
+
+class RerenderComment(_CommentScript):
+    file = "rerender_comment.lua"
+
+    async def __call__(self, comment: Comment, html: str, *, version: int) -> bool:
+        """Whether the HTML is another than before."""
+        keys = self._keys.site(comment.site_id)
+        reply = await self._run(
+            keys=[
+                keys.comment(comment.id),
+                keys.page(comment.page_id),
+                keys.page_new(comment.page_id),
+                *change_keys(keys, comment.page_id),
+            ],
+            args=[comment.id, comment.page_id, comment.content, html, version],
+        )
+        if reply == "CHANGED":
+            raise CommentChanged
+        return bool(reply == "OK")
 
 
 def _renamed_event(before: Comment, after: Comment) -> bytes:
@@ -188,9 +216,10 @@ class DeleteComment(_CommentScript):
         entry: dict[str, Any] | None = None,
         events: Sequence[bytes] = (),
         expects: Status | None = None,
+        seen: str | None = None,
     ) -> Deletion | None:
         """`ancestors` from the parent up to the root. None when it was deleted already. With an `entry` for the log it
-        can be undone for a while; without, nothing is kept."""
+        can be undone for a while; without, nothing is kept. `seen` is the `updated_at` it must still have."""
         # Whoever deletes what they wrote themselves has not judged those who reported it.
         closing = Closing(
             comment_id=comment.id, outcome="removed", by=by, at_ms=now_ms, is_verdict=by != comment.author_id
@@ -212,13 +241,14 @@ class DeleteComment(_CommentScript):
                 msgspec.json.encode([event.decode() for event in events]).decode(),
                 expects.value if expects else "",
                 UNDO_S,
+                seen or "",
                 *(node.id for node in [comment, *ancestors]),
             ],
         )
         match reply:
             case ["OK", before, entry_id]:
                 return Deletion(Status(before), entry_id)
-            case ["MOVED"]:
+            case ["CHANGED"]:
                 raise CommentChanged
             case ["UNFIT", now]:
                 raise NotInThisState(status=now)

@@ -9,10 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from threadkit import scoring, text
-from threadkit.clock import Clock, iso
+from threadkit.clock import Clock, from_iso, iso
 from threadkit.comments.model import (
     ApprovedAlready,
     Comment,
+    CommentChanged,
     CommentDraft,
     CommentItem,
     CommentNotFound,
@@ -49,6 +50,7 @@ from threadkit.users.viewer import Viewer
 
 MOST_LISTED = 10_000
 LIST_BATCH = 200
+MOST_TRIES = 5
 
 
 class PinState(Struct):
@@ -73,7 +75,7 @@ class Gate(Protocol):
         self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit
     ) -> Objections | None: ...
 
-    async def hold(self, site: Site, comment: Comment, objections: Objections) -> None: ...
+    async def hold_edit(self, site: Site, before: Comment, after: Comment, objections: Objections) -> None: ...
 
     async def delete(self, site: Site, comment: Comment, *, by: Viewer) -> str: ...
 
@@ -129,12 +131,13 @@ class CommentService:
             raise PostingDisabled
         if site.settings.require_verification and (author is None or not author.user.is_verified):
             raise VerificationRequired
+        page_id = await self._page_queries.id_of(site, PageRef(draft.page_url, draft.page_id))
+        await self._page_queries.check_open(site.id, page_id)
         visit = visit or Visit()
         await self._gate.let_in(site, author, visit)
-        page_id = await self._page_queries.id_of(site, PageRef(draft.page_url, draft.page_id))
         body = await self._prepare(draft.content)
-        parent_id = await self._parent_of(site, draft)
-        comment = self._new_comment(site, page_id, draft, body, author, parent_id)
+        parent = await self._parent_of(site, draft)
+        comment = self._new_comment(site, page_id, draft, body, author, parent)
         async with self._place(author, visit):
             if objections := await self._gate.judge(site, comment, author=author, visit=visit):
                 comment = replace(comment, status=Status.PENDING, is_unposted=True, **objections.fields)
@@ -176,41 +179,62 @@ class CommentService:
     async def edit(
         self, site: Site, comment_id: CommentId, content: str, *, editor: Viewer, visit: Visit | None = None
     ) -> Comment:
+        """Whatever else happens to the comment meanwhile, its author's text is written over the one it was judged with,
+        and only into the status that the text was judged for."""
+        comment = await self._editable(site, comment_id, editor)
+        body = await self._prepare(content)
+        visit = visit or Visit()
+        objections = await self._gate.judge(site, self._edited(comment, body), author=editor, visit=visit)
+        for _ in range(MOST_TRIES):
+            try:
+                edited = await self._rewrite(site, comment, self._edited(comment, body), objections)
+            except CommentChanged:
+                before, comment = comment, await self._editable(site, comment_id, editor)
+                if comment.updated_at != before.updated_at:
+                    raise
+            else:
+                self._snapshots.drop(comment.page_id)
+                await self._gate.remember(site, edited, author=editor, visit=visit, as_id=edited.id)
+                return edited
+        raise CommentChanged
+
+    async def _editable(self, site: Site, comment_id: CommentId, editor: Viewer) -> Comment:
         comment = await self._existing(site, comment_id)
         if comment.author_id != editor.id:
             raise NotYourComment
         if site.settings.posting_disabled:
             raise PostingDisabled
-        now_ms = self._clock.now_ms()
-        if (
-            site.settings.moderation_mode == "pre"
-            and comment.status is Status.APPROVED
-            and editor.role < Role.MODERATOR
-        ):
+        await self._page_queries.check_open(site.id, comment.page_id)
+        is_approved = comment.status is Status.APPROVED
+        if site.settings.moderation_mode == "pre" and is_approved and not _is_trusted(site, editor):
             raise ApprovedAlready
-        if now_ms - comment.created_ms > site.settings.edit_window_minutes * 60_000:
+        if self._clock.now_ms() - comment.created_ms > site.settings.edit_window_minutes * 60_000:
             raise EditWindowOver
-        body = await self._prepare(content)
-        edited = replace(
+        return comment
+
+    def _edited(self, comment: Comment, body: _Text) -> Comment:
+        # Every text has a time of its own, because that is how moderators say which one they have seen.
+        updated_ms = max(self._clock.now_ms(), from_iso(comment.updated_at) + 1)
+        return replace(
             comment,
             content=body.source,
             content_html=body.html,
             mentions=body.mentions or None,
             render_version=text.RENDER_VERSION,
             edited=True,
-            updated_at=iso(now_ms),
+            updated_at=iso(updated_ms),
         )
-        visit = visit or Visit()
-        if (objections := await self._gate.judge(site, edited, author=editor, visit=visit)) and (
-            comment.status is Status.APPROVED
-        ):
-            # Hidden before it changes, so that nobody sees what nobody has looked at.
-            await self._gate.hold(site, comment, objections)
-            edited = replace(edited, status=Status.PENDING, **objections.fields)
-        await self._edit_comment(comment, edited, now_ms=now_ms)
-        self._snapshots.drop(comment.page_id)
-        await self._gate.remember(site, edited, author=editor, visit=visit, as_id=edited.id)
-        return edited
+
+    async def _rewrite(self, site: Site, before: Comment, after: Comment, objections: Objections | None) -> Comment:
+        """Write an edited text, and hide it with the same stroke where it must wait."""
+        if objections and before.status is Status.APPROVED:
+            after = replace(after, status=Status.PENDING, decided_by=None, **objections.fields)
+            await self._gate.hold_edit(site, before, after, objections)
+            return after
+        if objections and before.status is Status.PENDING:
+            after = replace(after, **objections.beside(before).fields)
+        await self._edit_comment(before, after, now_ms=self._clock.now_ms())
+        return after
 
     async def delete(self, site: Site, comment_id: CommentId, *, by: Viewer) -> str | None:
         """What authors delete is gone at once. A moderator's deletion can be undone for a while, under this id."""
@@ -271,12 +295,12 @@ class CommentService:
     async def preview(self, content: str) -> str:
         return (await self._prepare(content)).html
 
-    async def check_place(self, site: Site, comment_id: CommentId, page_url: str | None) -> None:
+    async def check_place(self, site: Site, comment_id: CommentId, page: PageRef | None) -> None:
         """A call that names a page must name the comment's."""
-        if page_url is None:
+        if page is None:
             return
         comment = await self._queries.place(site.id, comment_id)
-        await self._page_queries.check_place(site, comment.page_id if comment else None, page_url)
+        await self._page_queries.check_place(site, comment.page_id if comment else None, page)
         if comment is None:
             raise CommentNotFound
 
@@ -286,18 +310,17 @@ class CommentService:
             raise CommentNotFound
         return comment
 
-    async def _parent_of(self, site: Site, draft: CommentDraft) -> CommentId | None:
-        """Where a reply hangs: on what it answers, or beside it where the thread is as deep as threads get."""
+    async def _parent_of(self, site: Site, draft: CommentDraft) -> Comment | None:
+        """What a reply answers."""
         if not draft.parent_path:
             return None
         parent = await self._queries.by_id(site.id, CommentId(draft.parent_path[-1]))
         if parent is None:
             raise ParentNotFound
-        if parent.depth < DEEPEST:
-            return parent.id
-        if parent.status is not Status.APPROVED or parent.is_shadowed or parent.buried:
+        # Where the reply will hang beside it, writing it does not look at this one.
+        if parent.depth >= DEEPEST and (parent.status is not Status.APPROVED or parent.is_shadowed or parent.buried):
             raise ParentNotFound
-        return parent.parent_id
+        return parent
 
     async def _prepare(self, content: str) -> _Text:
         """Tidy, measure, resolve names, render."""
@@ -322,8 +345,9 @@ class CommentService:
         draft: CommentDraft,
         body: _Text,
         author: Viewer | None,
-        parent_id: CommentId | None,
+        parent: Comment | None,
     ) -> Comment:
+        is_deepest = parent is not None and parent.depth >= DEEPEST
         now = iso(self._clock.now_ms())
         is_held = site.settings.moderation_mode == "pre" and not _is_trusted(site, author)
         return Comment(
@@ -335,7 +359,8 @@ class CommentService:
             author_name=author.user.name if author else " ".join((draft.author_name or "").split()),
             author_avatar=author.user.avatar_url if author else None,
             author_karma=author.user.karma if author else 0,
-            parent_id=parent_id,
+            parent_id=(parent.parent_id if is_deepest else parent.id) if parent else None,
+            answers=parent.id if parent and is_deepest else None,
             content=body.source,
             content_html=body.html,
             mentions=body.mentions or None,

@@ -2,12 +2,14 @@
 
 A snapshot shows what everybody may see. It is good while the page's version stands still; the version is asked for at
 most once a second, so nobody sees a state older than that; a worker drops its own snapshots of a page at once when it
-writes there, and others when they hear of it on the page's channel. Only the number of views may lag, because counting a reader must not cost the next one a new snapshot.
+writes there, and others when they hear of it on the page's channel. Only the number of views may lag, because counting
+a reader must not cost the next one a new snapshot.
 """
 
 import asyncio
 import functools
 import gzip
+import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
@@ -29,6 +31,7 @@ STALE_MS = 60_000
 MOST_TRIES = 5
 MOST_WATCHED = 5000
 MOST_BYTES = 64 * 1024 * 1024
+BYTES_BESIDE = 4096  # what a snapshot takes beside its body: three heads, its key, its places in the dicts
 SMALLEST_TO_COMPRESS = 512
 LARGEST_AT_ONCE = 64 * 1024  # compressing more than this would keep others waiting
 
@@ -70,13 +73,16 @@ class Snapshot:
         "views",
     )
 
-    def __init__(self, body: bytes, compressed: bytes | None, found: FoundPage, views: int | None, now_ms: int) -> None:
+    def __init__(
+        self, body: bytes, compressed: bytes | None, found: FoundPage, views: int | None, now_ms: int, *, mark: str
+    ) -> None:
+        """`mark` is what the ETag says beside the page's version and views."""
         self.body = body
         self.compressed = compressed
         self.page_id = found.id
         self.version = found.page.version
         self.views = views
-        self.etag = f'"{found.id[:8]}-{self.version}-{views or 0}"'.encode()
+        self.etag = f'"{found.id[:8]}-{self.version}-{views or 0}-{mark}"'.encode()
         self.made_ms = self.checked_ms = now_ms
         # The parts of the answer's head that are the same for everybody.
         same = [*SECURITY, (b"content-security-policy", API_POLICY), (b"etag", self.etag), *_HOW_TO_KEEP]
@@ -85,7 +91,7 @@ class Snapshot:
         self.head_compressed = Head(*same, (b"content-encoding", b"gzip"), *_length(self.compressed or b""))
 
     @classmethod
-    async def of(cls, answer: Answer, found: FoundPage, now_ms: int) -> "Snapshot":
+    async def of(cls, answer: Answer, found: FoundPage, now_ms: int, *, mark: str) -> "Snapshot":
         body = msgspec.json.encode(answer)
         compressed = None
         if len(body) > LARGEST_AT_ONCE:
@@ -93,7 +99,7 @@ class Snapshot:
         elif len(body) >= SMALLEST_TO_COMPRESS:
             compressed = _compress(body)
         shows_views = isinstance(answer, Thread) and answer.pageviews is not msgspec.UNSET
-        return cls(body, compressed, found, found.views if shows_views else None, now_ms)
+        return cls(body, compressed, found, found.views if shows_views else None, now_ms, mark=mark)
 
     def still_shows(self, found: FoundPage, now_ms: int) -> bool:
         if (found.id, found.page.version) != (self.page_id, self.version):
@@ -102,7 +108,7 @@ class Snapshot:
 
     @property
     def size(self) -> int:
-        return len(self.body) + len(self.compressed or b"")
+        return BYTES_BESIDE + len(self.body) + len(self.compressed or b"")
 
 
 def _compress(body: bytes) -> bytes:
@@ -176,13 +182,15 @@ class Snapshots:
             return kept
         drops = self._drops
         for _ in range(MOST_TRIES):
-            answer = await make(found)
-            after = await page()
-            if (after.id, after.page.version) == (found.id, found.page.version):
+            answer, read = await make(found), found
+            found = await page()
+            if (found.id, found.page.version) == (read.id, read.page.version):
                 break
             # Somebody wrote while we read: what was read may be a state that never was.
-            found = after
-        made = await Snapshot.of(answer, found, now_ms)
+        else:
+            # Good enough for those who wait now, under an ETag of its own; nobody after them gets it.
+            return await Snapshot.of(answer, read, now_ms, mark=f"unsettled-{secrets.token_hex(8)}")
+        made = await Snapshot.of(answer, found, now_ms, mark=str(key[1]))
         if drops != self._drops:
             made.checked_ms = 0  # dropped meanwhile by our own writer: the next reader looks again
         self._keep(key, made)

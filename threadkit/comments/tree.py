@@ -8,7 +8,7 @@ from threadkit.comments.model import Comment, Sort, Status, TreeComment
 from threadkit.ids import CommentId, UserId
 from threadkit.scoring import HotFormula
 
-# Deeper replies hang on their ancestor at this depth (their `q` still names the parent): nested JSON has an end.
+# Deeper replies hang beside what they answer (their `q` names it): nested JSON has an end, and so has the way up.
 DEEPEST = 100
 
 SortKey = Callable[[Comment], Any]
@@ -37,7 +37,8 @@ def build_tree(
 
     A comment whose parent is not visible goes with it; a deleted one stays as a place only while a reply is seen.
     """
-    in_order = sorted(comments, key=lambda comment: (comment.created_at, comment.id))
+    # Parents first, whatever the clocks of two workers said when a reply was written.
+    in_order = sorted(comments, key=lambda comment: (comment.depth, comment.created_at, comment.id))
     nodes: dict[CommentId, TreeComment] = {}
     shown: dict[CommentId, Comment] = {}
     hangs_on: dict[CommentId, CommentId | None] = {}
@@ -54,8 +55,8 @@ def build_tree(
         depth[comment.id] = 0 if parent is None else depth[parent] + 1
     _drop_empty_places(nodes, shown, hangs_on)
     key, is_reversed = _order(sort, formula)
-    # Sorting all of them once and then handing them out keeps every level in order. Nodes are in posting order, and a
-    # stable sort keeps that order among equals.
+    # Sorting all of them once and then handing them out keeps every level in order. Nodes of a level are in posting
+    # order, and a stable sort keeps that order among equals.
     ranked = sorted((shown[comment_id] for comment_id in nodes), key=key, reverse=is_reversed)
     roots: list[TreeComment] = []
     for comment in ranked:

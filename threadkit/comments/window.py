@@ -57,6 +57,11 @@ class Window(Struct, frozen=True, kw_only=True):
     under: CommentId | None = None
 
 
+def begins_a_visit(window: Window | None) -> bool:
+    """Whether somebody opens a page with this, or reads on in one that is counted already."""
+    return window is None or (window.cursor is None and window.under is None)
+
+
 class Question(Struct, kw_only=True, forbid_unknown_fields=True):
     """The parameters of `GET /v1/comments`. Without any of the last ones the whole tree is meant."""
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 import structlog
+from redis.exceptions import ConnectionError as StoreConnectionError
 from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as StoreTimeoutError
 
 from threadkit.clock import Clock, iso
 from threadkit.ids import CommentId, PageId, SiteId, UserId, random_text
@@ -18,11 +20,11 @@ from threadkit.live.lookups import Lookups
 from threadkit.live.message import Message, restart, resync
 from threadkit.live.meters import LiveMeters
 from threadkit.live.room import Room
-from threadkit.live.scripts import TYPING_MS, Beat, JoinPage, LeavePage, NoteTyping
-from threadkit.pages.model import named_page_id
+from threadkit.live.scripts import Beat, JoinPage, LeavePage, LookAtPage, NoteTyping
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.listener import Listener, Receiver
+from threadkit.users.model import UserPublic
 from threadkit.users.queries import UserQueries
 
 log = structlog.get_logger()
@@ -48,7 +50,6 @@ class Hub:
         lookups: Lookups,
         meters: LiveMeters,
     ) -> None:
-        self._redis = redis
         self._keys = keys
         self._clock = clock
         self._listener = listener
@@ -57,6 +58,7 @@ class Hub:
         self._meters = meters
         self._join = JoinPage(redis, keys)
         self._leave = LeavePage(redis, keys)
+        self._look = LookAtPage(redis, keys)
         self._beat = Beat(redis, keys)
         self._note_typing = NoteTyping(redis, keys)
         self._worker = random_text(12)
@@ -84,8 +86,7 @@ class Hub:
     async def stop(self) -> None:
         """Sockets are told to come back, spread over some seconds; who was here is taken off the lists."""
         self._stopping.set()
-        for task in self._tasks:
-            await task
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         for client in list(self._clients):
             client.tell(restart(random.randrange(500, 10_000)))  # noqa: S311
             client.close(1012, "restart")
@@ -107,20 +108,32 @@ class Hub:
 
     async def sign_in(self, client: Client, user_id: UserId) -> None:
         """From now on a client is somebody: what concerns them reaches it, and they are seen on its pages."""
-        client.blocked = frozenset(await self._user_queries.blocked_by(user_id))
         client.user_id = user_id
         if client.is_lost:
             return
         clients = self._of_user.setdefault(user_id, set())
         clients.add(client)
+        channel = self._keys.user(user_id).channel()
         if len(clients) == 1:
             hear = self._ears[user_id] = functools.partial(self._hear_of, user_id)
-            await self._listener.subscribe(self._keys.user(user_id).channel(), hear)
-        for page_id in list(client.pages):
-            if (room := self._rooms.get((client.site_id, page_id))) is not None and client in room.clients:
-                room.is_changed = True  # should this fail, the next heartbeat says it
-                with contextlib.suppress(RedisError, OSError):
-                    await self._appear(room, client)
+            await self._listener.subscribe(channel, hear)
+        else:
+            await self._listener.confirmed(channel)
+        try:
+            await self._check(client)  # their session may have ended before we listened
+        except (RedisError, OSError):  # they are told, and can ask again
+            await self._sign_out(client)
+            client.user_id = None
+            raise
+        await self._show_or_hide(client)
+
+    async def _sign_out(self, client: Client) -> None:
+        user_id = client.user_id
+        if user_id is not None and (clients := self._of_user.get(user_id)) is not None:
+            clients.discard(client)
+            if not clients:
+                del self._of_user[user_id]
+                await self._listener.unsubscribe(self._keys.user(user_id).channel(), self._ears.pop(user_id))
 
     async def drop(self, client: Client) -> None:
         """Forget a client whose connection is over."""
@@ -138,12 +151,7 @@ class Hub:
         for channel, hear in client.ears:
             await self._listener.unsubscribe(channel, hear)
         client.ears.clear()
-        user_id = client.user_id
-        if user_id is not None and (clients := self._of_user.get(user_id)) is not None:
-            clients.discard(client)
-            if not clients:
-                del self._of_user[user_id]
-                await self._listener.unsubscribe(self._keys.user(user_id).channel(), self._ears.pop(user_id))
+        await self._sign_out(client)
 
     async def listen(self, client: Client, channel: str, hear: Receiver) -> None:
         """Let a client hear a channel of the store, for as long as it is here."""
@@ -174,16 +182,31 @@ class Hub:
         if client.is_lost or page_id not in client.pages:
             self._close_if_empty(room)
             return
-        room.clients.add(client)
-        room.is_changed = True
-        present = await self._appear(room, client) if client.user_id else await self._present(room)
-        people = await self._lookups.people([user_id for user_id in present if user_id not in client.blocked])
-        params = {"page_id": page_id, "users": list(people.values()), "viewers": max(room.viewers, len(people))}
-        client.tell(Message("presence", params))
-        try:
-            await self._catch_up(client, room, version)
-        except (RedisError, OSError):  # they are in; whether they know the newest, nobody can say
+        with client.held():
+            room.clients.add(client)
+            room.is_changed = True
+            await self._appear(room, client)
+            await self._welcome(client, room, version)
+
+    async def _welcome(self, client: Client, room: Room, version: int | None) -> None:
+        page_id = room.page_id
+        sight = await self._look(room.site_id, page_id, now_ms=self._clock.now_ms(), most=MOST_NAMED)
+        if room.version is None:
+            room.version = sight.version
+        people = await self._lookups.people([*sight.present, *sight.typing])
+
+        def known(user_ids: list[UserId]) -> list[UserPublic]:
+            return [people[user_id] for user_id in user_ids if user_id in people and user_id not in client.blocked]
+
+        users = known(sight.present)
+        viewers = max(room.viewers, len(users))
+        presence = Message("presence", {"page_id": page_id, "users": users, "viewers": viewers})
+        client.tell_first(presence, covers=functools.partial(_covers, page_id, set(sight.present)))
+        if version is not None and version != sight.version:
             client.tell(resync(page_id))
+        for person in known(sight.typing):
+            if person.id != client.user_id:
+                client.tell(Message("typing", {"page_id": page_id, "user": person, "reply_to": None}))
 
     async def leave(self, client: Client, page_id: PageId) -> None:
         client.pages.discard(page_id)
@@ -193,8 +216,7 @@ class Hub:
         room.clients.discard(client)
         room.is_changed = True
         try:
-            if client.user_id is not None:
-                await self._disappear(room, client.user_id)
+            await self._disappear(room, client)
         finally:
             self._close_if_empty(room)
 
@@ -204,7 +226,7 @@ class Hub:
             return
         await self._note_typing(
             room.site_id,
-            room.store_id,
+            room.page_id,
             client.user_id,
             now_ms=self._clock.now_ms(),
             reply_to=reply_to,
@@ -218,7 +240,6 @@ class Hub:
             room = self._rooms[key] = Room(site_id, page_id, self._lookups, self._meters.delivered, self._meters.told)
             self._meters.rooms(len(self._rooms))
             try:
-                room.store_id = await self._place(site_id, page_id)
                 await self._listener.subscribe(self._channel(room), room.hear)
             except BaseException:
                 del self._rooms[key]
@@ -232,13 +253,8 @@ class Hub:
             return await self._room(site_id, page_id)
         return room
 
-    async def _place(self, site_id: SiteId, page_id: PageId) -> PageId:
-        """Where a page's channel and lists are. Somebody who names another site's page meets nobody of theirs."""
-        owner = await self._redis.hget(self._keys.site(site_id).page(page_id), "site_id")
-        return page_id if owner in (None, site_id) else named_page_id(site_id, page_id)
-
     def _channel(self, room: Room) -> str:
-        return self._keys.site(room.site_id).page_channel(room.store_id)
+        return self._keys.site(room.site_id).page_channel(room.page_id)
 
     def _close_if_empty(self, room: Room) -> None:
         if room.clients or self._rooms.get((room.site_id, room.page_id)) is not room:
@@ -255,55 +271,41 @@ class Hub:
         with contextlib.suppress(RedisError, OSError):
             await self._tell_store(room)
 
-    async def _appear(self, room: Room, client: Client) -> list[UserId]:
+    async def _appear(self, room: Room, client: Client) -> None:
         """Count a user in; they are told of to others only if they were nowhere else on the page."""
         user_id = client.user_id
-        if user_id is None or client.is_shadowed:
-            return await self._present(room)
+        if user_id is None or client.is_shadowed or room.page_id in client.seen_on:
+            return
+        client.seen_on.add(room.page_id)
         room.users[user_id] = room.users.get(user_id, 0) + 1
-        return await self._join(
-            room.site_id,
-            room.store_id,
-            user_id,
-            worker=self._worker,
-            now_ms=self._clock.now_ms(),
-            most=MOST_NAMED,
-        )
+        await self._join(room.site_id, room.page_id, user_id, worker=self._worker, now_ms=self._clock.now_ms())
 
-    async def _disappear(self, room: Room, user_id: UserId) -> None:
+    async def _disappear(self, room: Room, client: Client) -> None:
+        user_id = client.user_id
+        if user_id is None or room.page_id not in client.seen_on:
+            return
+        client.seen_on.discard(room.page_id)
         left = room.users.get(user_id, 0) - 1
         if left > 0:
             room.users[user_id] = left
             return
         if room.users.pop(user_id, None) is not None:
-            await self._leave(room.site_id, room.store_id, user_id, worker=self._worker)
+            await self._leave(room.site_id, room.page_id, user_id, worker=self._worker)
 
-    async def _present(self, room: Room) -> list[UserId]:
-        key = self._keys.site(room.site_id).presence(room.store_id)
-        return [UserId(found) for found in await self._redis.srandmember(key, MOST_NAMED)]
-
-    async def _catch_up(self, client: Client, room: Room, version: int | None) -> None:
-        keys = self._keys.site(room.site_id)
-        now_ms = self._clock.now_ms()
-        async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.hget(keys.page(room.store_id), "version")
-            pipe.zrange(keys.typing(room.store_id), now_ms - TYPING_MS, "+inf", byscore=True, offset=0, num=MOST_NAMED)
-            newest, typing = await pipe.execute()
-        if room.version is None:
-            room.version = int(newest or 0)
-        if version is not None and version != int(newest or 0):
-            client.tell(resync(room.page_id))
-        for person in (await self._lookups.people([UserId(one) for one in typing])).values():
-            if person.id not in client.blocked and person.id != client.user_id:
-                client.tell(Message("typing", {"page_id": room.page_id, "user": person, "reply_to": None}))
+    async def _show_or_hide(self, client: Client) -> None:
+        for page_id in list(client.pages):
+            if (room := self._rooms.get((client.site_id, page_id))) is not None and client in room.clients:
+                room.is_changed = True  # should this fail, the next heartbeat says it
+                with contextlib.suppress(RedisError, OSError):
+                    await (self._disappear if client.is_shadowed else self._appear)(room, client)
 
     # --- What is heard ------------------------------------------------------------------------------------------------
 
     def _hear_again(self) -> None:
         """The store was away, and nobody knows what was missed: everybody must look again."""
         for room in self._rooms.values():
-            room.version = None
-            room.resync()
+            room.start_over()
+        self._spawn(self.check(self._signed_in()))
         for client in self._clients:
             if client.ears:
                 client.tell(resync(None))
@@ -325,48 +327,76 @@ class Hub:
             client.close(4404, "site deleted")
             self.let_go(client)
 
+    def _signed_in(self) -> list[Client]:
+        return [client for clients in self._of_user.values() for client in clients]
+
     async def check(self, clients: list[Client]) -> None:
         """Cut off whoever may not be here any more."""
         for client in clients:
-            if client.user_id is None or client.session_id is None or client.is_lost:
-                continue
-            viewer = await self._user_queries.viewer(client.user_id, client.session_id, client.site_id)
-            if viewer is None:
-                client.close(4401, "session ended")
-                await self.drop(client)
-            elif viewer.is_blocked:
-                until = iso(viewer.banned_until_ms) if viewer.banned_until_ms else None
-                client.tell(Message("error", {"code": "user_banned", "message": "User is blocked", "until": until}))
-                client.close(4403, "user banned")
-                await self.drop(client)
-            elif viewer.role < client.least_role:
-                client.tell(Message("error", {"code": "role_lost", "message": "You have not the role any more"}))
-                client.close(4403, "role lost")
-                await self.drop(client)
-            else:
+            try:
+                await self._check(client)
+            except Exception as error:
+                if self._is_away(error):
+                    return  # we look at everybody again soon
+                if not isinstance(error, RedisError | OSError):
+                    log.warning("check_failed", user_id=client.user_id, why=repr(error))
+
+    async def _check(self, client: Client) -> None:
+        if client.user_id is None or client.session_id is None or client.is_lost:
+            return
+        viewer = await self._user_queries.viewer(client.user_id, client.session_id, client.site_id)
+        if viewer is None:
+            client.close(4401, "session ended")
+            await self.drop(client)
+        elif viewer.is_blocked:
+            until = iso(viewer.banned_until_ms) if viewer.banned_until_ms else None
+            client.tell(Message("error", {"code": "user_banned", "message": "User is blocked", "until": until}))
+            client.close(4403, "user banned")
+            await self.drop(client)
+        elif viewer.role < client.least_role:
+            client.tell(Message("error", {"code": "role_lost", "message": "You have not the role any more"}))
+            client.close(4403, "role lost")
+            await self.drop(client)
+        else:
+            client.blocked = frozenset(await self._user_queries.blocked_by(viewer.id))
+            if client.is_shadowed != viewer.is_shadowed:
                 client.is_shadowed = viewer.is_shadowed
-                client.blocked = frozenset(await self._user_queries.blocked_by(viewer.id))
+                await self._show_or_hide(client)
+
+    def _is_away(self, error: Exception) -> bool:
+        """Whether the whole store is: of a cluster, other nodes may be there."""
+        return not self._keys.tagged and isinstance(error, StoreConnectionError | StoreTimeoutError | OSError)
 
     # --- What happens by the clock ------------------------------------------------------------------------------------
 
     async def _keep_beating(self) -> None:
         loop = asyncio.get_running_loop()
         while not await self._paused(CHANGES_EVERY_S):
+            silent: set[SiteId] = set()  # in a cluster all of a site is on one node
             for room in list(self._rooms.values()):
-                if room.is_changed or loop.time() - room.beat_at >= BEAT_EVERY_S:
-                    try:
-                        await self._tell_store(room)
-                    except (RedisError, OSError):
-                        break  # it is away; the next round tries again
+                room.notice_loss()
+                is_due = room.is_changed or loop.time() - room.beat_at >= BEAT_EVERY_S
+                if not is_due or room.site_id in silent:
+                    continue
+                try:
+                    await self._tell_store(room)
+                except Exception as error:
+                    if self._is_away(error):
+                        break  # the next round tries again
+                    if self._keys.tagged and isinstance(error, RedisError | OSError):
+                        silent.add(room.site_id)
+                    else:
+                        room.is_changed = False  # something is wrong with this page; the next heartbeat is soon enough
+                        log.warning("heartbeat_failed", page_id=room.page_id, why=repr(error))
 
     async def _tell_store(self, room: Room) -> None:
         room.is_changed = False
         room.beat_at = asyncio.get_running_loop().time()
         mine = room.told = len(room.clients)
         try:
-            total = await self._beat(
+            pulse = await self._beat(
                 room.site_id,
-                room.store_id,
+                room.page_id,
                 worker=self._worker,
                 now_ms=self._clock.now_ms(),
                 connections=mine,
@@ -375,13 +405,13 @@ class Hub:
         except BaseException:
             room.is_changed = True
             raise
-        room.others = max(0, total - mine)
+        room.others = max(0, pulse.viewers - mine)
+        room.note_version(pulse.version)
 
     async def _keep_checking(self) -> None:
         """A message about an ended session can be lost; nobody stays for long because of that."""
         while not await self._paused(SESSIONS_EVERY_S):
-            with contextlib.suppress(RedisError, OSError):
-                await self.check([client for clients in self._of_user.values() for client in clients])
+            await self.check(self._signed_in())
 
     async def _paused(self, seconds: float) -> bool:
         """Wait; says whether it is time to stop."""
@@ -397,6 +427,15 @@ class Hub:
     def _errand_done(self, task: "asyncio.Task[None]") -> None:
         self._errands.discard(task)
         _note_failure(task)
+
+
+def _covers(page_id: PageId, present: set[UserId], message: Message) -> bool:
+    """Whether a list of those present says already that somebody came or left."""
+    if message.method == "user_joined":
+        return message.params["page_id"] == page_id and message.params["user"].id in present
+    if message.method == "user_left" and len(present) < MOST_NAMED:
+        return message.params["page_id"] == page_id and message.params["user_id"] not in present
+    return False
 
 
 def _note_failure(task: "asyncio.Task[None]") -> None:

@@ -11,10 +11,11 @@ _encode = msgspec.json.Encoder().encode
 class Message:
     """One notification, as JSON and as the WebSocket frame that carries it."""
 
-    __slots__ = ("frame", "json", "method")
+    __slots__ = ("frame", "json", "method", "params")
 
     def __init__(self, method: str, params: Any) -> None:
         self.method = method
+        self.params = params
         self.json = _encode({"jsonrpc": "2.0", "method": method, "params": params})
         self.frame = text_frame(self.json)
 

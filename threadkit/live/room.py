@@ -30,7 +30,7 @@ _ABOUT_A_USER = ("user_joined", "typing")
 
 
 class Room:
-    """Clients of one site on one page. Each has the page under the id they asked for."""
+    """Clients of one site on one page, be it theirs or not."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class Room:
     ) -> None:
         self.site_id = site_id
         self.page_id = page_id
-        self.store_id = page_id  # what the page is called in keys
         self.clients: set[Client] = set()
         self.users: dict[UserId, int] = {}
         self.version: int | None = None
+        self.version_in_store = 0  # at the last heartbeat
         self.is_ready = asyncio.Event()
         self.told = 0  # how many connections the store knows of through this worker
         self.others = 0  # and through others
@@ -63,9 +63,9 @@ class Room:
         return self.others + len(self.clients)
 
     def hear(self, text: str) -> None:
-        """An event from the page's channel."""
+        """An event from the page's channel, which anybody can listen to who knows the page's id."""
         event: Event = msgspec.json.decode(text, type=Event)
-        if not isinstance(event.get("type"), str) or event.get("site_id", self.site_id) != self.site_id:
+        if not isinstance(event.get("type"), str) or event.get("site_id") != self.site_id:
             return
         if len(self._waiting) >= MOST_WAITING:
             self._waiting.clear()
@@ -78,6 +78,24 @@ class Room:
     def resync(self) -> None:
         self._waiting.clear()
         self._tell(resync(self.page_id))
+
+    def start_over(self) -> None:
+        """Nobody knows what was missed."""
+        self.version, self.version_in_store = None, 0
+        self.resync()
+
+    def note_version(self, version: int) -> None:
+        """What a heartbeat says. The events up to there may still be on their way."""
+        self.version_in_store = version
+        if self.version is None:
+            self.version = version
+
+    def notice_loss(self) -> None:
+        """What the heartbeat before this one knew of and we still do not was lost: another node of a cluster can die,
+        with events on it, while our own connection stays."""
+        if self.version is not None and self.version < self.version_in_store and not self._waiting:
+            self.version = self.version_in_store
+            self.resync()
 
     def close(self) -> None:
         self._waiting.clear()
@@ -108,7 +126,9 @@ class Room:
                     self._pass_on(
                         event, comments.get(str(event.get("comment_id"))) or people.get(str(event.get("user_id")))
                     )
-        except (RedisError, OSError):  # the store is away: nobody knows what was missed
+        except Exception as error:  # the store is away, or has what we do not understand: these cannot be told
+            if not isinstance(error, RedisError | OSError):
+                log.warning("events_dropped", page_id=self.page_id, why=repr(error))
             self.resync()
         finally:
             self._working = None
@@ -149,7 +169,8 @@ class Room:
                     params["reply_to"] = event["reply_to"]
                 self._tell(self._message(event["type"], params), but=found.id, about=found.id)
             case "user_left" | "stop_typing":
-                self._tell(self._message(event["type"], {"user_id": event["user_id"]}), but=event["user_id"])
+                user_id = event["user_id"]
+                self._tell(self._message(event["type"], {"user_id": user_id}), but=user_id, about=user_id)
             case "viewers":
                 self.others = max(0, event["viewers"] - self.told)
                 self._tell(self._message("viewers", {"viewers": event["viewers"]}))

@@ -73,7 +73,6 @@ class StaffStreams:
             with line.on_stop(client.say_goodbye):
                 await self._hub.sign_in(client, viewer.id)
                 await self._hub.listen(client, self._keys.site(site_id).staff_channel(), StaffEar(client).hear)
-                await self._hub.check([client])  # it may have ended before we listened
                 if not client.is_lost:
                     yield written(Message("connected", {"user_id": viewer.id}), retry_ms=COME_BACK_MS)
                 async for message in client.messages():

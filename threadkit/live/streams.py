@@ -147,8 +147,9 @@ class Streams:
                     client.session_id = viewer.session.id
                     client.is_shadowed = viewer.is_shadowed
                     await self._hub.sign_in(client, viewer.id)
-                yield written(Message("connected", {"user_id": client.user_id}), retry_ms=COME_BACK_MS)
-                await self._hub.enter(client, page_id, version=version)
+                if not client.is_lost:
+                    yield written(Message("connected", {"user_id": client.user_id}), retry_ms=COME_BACK_MS)
+                    await self._hub.enter(client, page_id, version=version)
                 async for message in client.messages():
                     yield b": still here\n\n" if message is None else written(message)
         finally:

@@ -12,6 +12,7 @@ from threadkit.comments.model import NotInThisState as NotInThisState
 from threadkit.comments.scripts import UNDO_S, change_keys, level_keys
 from threadkit.errors import Conflict, ThreadKitError
 from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.pages.model import PageLocked
 from threadkit.storage.keys import SiteKeys
 from threadkit.storage.lua import KeyedScript
 
@@ -57,6 +58,9 @@ class Case(Struct, frozen=True, kw_only=True):
     events: Sequence[bytes]
     posted_event: bytes
     closing: Closing | None
+    seen: str | None
+    """The `updated_at` it must still have."""
+    is_edit: bool
 
 
 class Decide(KeyedScript):
@@ -123,6 +127,8 @@ class Decide(KeyedScript):
                 _json([_placed(one) for one in case.under]),
                 _json([one.id for one in case.above]),
                 UNDO_S,
+                case.seen or "",
+                "true" if case.is_edit else "",
             ],
         )
 
@@ -135,6 +141,8 @@ def _understood(reply: Any) -> Decided | ThreadKitError:
             return NotInThisState(status=now)
         case ["CHANGED"]:
             return CommentChanged()
+        case ["LOCKED"]:
+            return PageLocked()
         case ["PARENT_GONE"]:
             return ParentNotFound()
         case ["NO_APPEAL"]:

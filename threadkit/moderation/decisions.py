@@ -1,16 +1,18 @@
 """What moderators do with comments: approve, reject, call spam, delete, and take it back."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from threadkit import scoring
 from threadkit.clock import Clock, iso
 from threadkit.comments.model import Closing, Comment, CommentChanged, CommentNotFound, NotInThisState, Status
 from threadkit.comments.queries import CommentQueries
+from threadkit.comments.scripts import difference
 from threadkit.comments.service import posted_event
 from threadkit.comments.snapshots import Snapshots
 from threadkit.errors import Conflict, Forbidden, ThreadKitError
@@ -74,13 +76,19 @@ class _Verdict(Struct, frozen=True, kw_only=True):
     told: str | None = None
     said: dict[str, str] | None = None
     """What was said of the comment before, when that is to be said again."""
+    seen: str | None = None
+    """The `updated_at` of the text that was looked at; another one is not decided about."""
+    edit: tuple[dict[str, str], list[str]] | None = None
+    """The fields that its author's edit sets and removes, when that is why it is decided about."""
 
     @property
     def fields(self) -> dict[str, Any]:
         """Which fields of the record it sets and takes away."""
+        if self.edit is not None:
+            return {"set_fields": self.edit[0], "remove_fields": self.edit[1]}
         if self.said is not None:
             return {"set_fields": self.said, "remove_fields": [name for name in _SAID if name not in self.said]}
-        return _fields(self.status, by=self.by, reason=self.reason, told=self.told)
+        return _fields(self.status, by=self.by, reason=self.reason)
 
 
 class DecisionService:
@@ -112,18 +120,39 @@ class DecisionService:
         *,
         by: Viewer | None,
         reason: str | None = None,
-        told: str | None = None,
         expects: Expected | None = None,
+        seen: str | None = None,
     ) -> Decided:
-        """By a moderator, or by nobody when reports weigh enough. The author hears the reason, or what is `told` instead.
-        Whoever `expects` that it still waits is refused when somebody else was quicker."""
+        """By a moderator, or by nobody when reports weigh enough. The author hears the reason. Whoever `expects` that it
+        still waits is refused when somebody else was quicker, and whoever says which text they have `seen` (by its
+        `updated_at`) when its author has changed it since."""
         try:
             if action == "delete":
-                return await self._deleting.delete(site, comment_id, by=_doer(by), reason=reason, expects=expects)
-            verdict = _verdict(action, by=by.id if by else None, reason=reason, told=told, expects=expects)
-            return await self._settle(site, comment_id, verdict)
+                return await self._deleting.delete(
+                    site, comment_id, by=_doer(by), reason=reason, expects=expects, seen=seen
+                )
+            verdict = _verdict(action, by=by.id if by else None, reason=reason, expects=expects)
+            return await self._settle(site, comment_id, replace(verdict, seen=seen))
         except NotInThisState as error:
             raise _plainly(error, expects) from None
+
+    async def hold_edit(self, site: Site, before: Comment, after: Comment, *, reason: str, told: str) -> None:
+        """Give a comment that is shown a new text and hide it, in one step. Raises CommentChanged when it is not as it
+        was `before` any more."""
+        verdict = _Verdict(
+            action="hide",
+            status=Status.PENDING,
+            allowed=_FROM["hide"],
+            by=None,
+            reason=reason,
+            told=told,
+            seen=before.updated_at,
+            edit=difference(before, after),
+        )
+        try:
+            await self._settle(site, before.id, verdict)
+        except NotInThisState:
+            raise CommentChanged from None
 
     async def grant_appeal(self, site: Site, comment_id: CommentId, *, by: Viewer, reason: str | None) -> Decided:
         """Show a comment because its author asked for another look."""
@@ -141,9 +170,11 @@ class DecisionService:
         by: Viewer,
         reason: str | None = None,
         expects: Expected | None = None,
+        seen: Mapping[CommentId, str] | None = None,
     ) -> Outcome:
         """Each for itself: what fails is said and holds nobody up. Parents before replies, which need them shown. Whoever
-        is no moderator any more after some of it does not do the rest."""
+        is no moderator any more after some of it does not do the rest. `seen` as for one, where it is known."""
+        seen = seen or {}
         wanted = list(dict.fromkeys(comment_ids))
         found = await self._comment_queries.by_ids(site.id, wanted)
         known = {comment.id for comment in found if comment.status is not Status.DELETED}
@@ -156,10 +187,11 @@ class DecisionService:
             if not may:
                 outcome.failed |= {comment.id: Forbidden.code for comment in batch}
             elif action == "delete":
-                await self._delete_batch(site, batch, outcome, by=by, reason=reason, expects=expects)
+                await self._delete_batch(site, batch, outcome, by=by, reason=reason, expects=expects, seen=seen)
             else:
-                verdict = _verdict(action, by=by.id, reason=reason, told=None, expects=expects)
-                await self._decide_batch(site, batch, verdict, outcome, expects=expects)
+                verdict = _verdict(action, by=by.id, reason=reason, expects=expects)
+                verdicts = [replace(verdict, seen=seen.get(comment.id)) for comment in batch]
+                await self._decide_batch(site, batch, verdicts, outcome, expects=expects)
         return outcome
 
     async def take_back(self, site: Site, entry: LogEntry, *, by: Viewer) -> Decided:
@@ -179,14 +211,14 @@ class DecisionService:
         self,
         site: Site,
         batch: Sequence[Comment],
-        verdict: _Verdict,
+        verdicts: Sequence[_Verdict],
         outcome: Outcome,
         *,
         expects: Expected | None,
     ) -> None:
         """All in one round trip; what was voted on or moved meanwhile is decided once more by itself."""
-        answers = await self._decide.all([await self._case(site, comment, verdict) for comment in batch])
-        for comment, answer in zip(batch, answers, strict=True):
+        cases = [await self._case(site, comment, verdict) for comment, verdict in zip(batch, verdicts, strict=True)]
+        for comment, verdict, answer in zip(batch, verdicts, await self._decide.all(cases), strict=True):
             result: Decided | ThreadKitError = answer
             if isinstance(answer, CommentChanged):
                 try:
@@ -210,13 +242,16 @@ class DecisionService:
         by: Viewer,
         reason: str | None,
         expects: Expected | None,
+        seen: Mapping[CommentId, str],
     ) -> None:
         turns = asyncio.Semaphore(AT_A_TIME)
 
         async def one(comment_id: CommentId) -> None:
             async with turns:
                 try:
-                    decided = await self.decide(site, comment_id, "delete", by=by, reason=reason, expects=expects)
+                    decided = await self.decide(
+                        site, comment_id, "delete", by=by, reason=reason, expects=expects, seen=seen.get(comment_id)
+                    )
                     outcome.done[comment_id] = decided.entry_id
                 except ThreadKitError as error:
                     outcome.failed[comment_id] = error.code
@@ -232,9 +267,11 @@ class DecisionService:
             comment = await self._comment_queries.by_id(site.id, comment_id)
             if comment is None or comment.status is Status.DELETED:
                 raise CommentNotFound
+            if verdict.seen not in (None, comment.updated_at):
+                raise CommentChanged
             try:
                 decided = await self._decide(await self._case(site, comment, verdict))
-            except CommentChanged:  # somebody voted in between
+            except CommentChanged:  # somebody voted in between, or its author was at it
                 continue
             self._snapshots.drop(comment.page_id)
             self._wake_outbox(site.id)
@@ -259,6 +296,8 @@ class DecisionService:
             events=_events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms),
             posted_event=posted_event(comment),
             closing=_closing(comment, action, verdict.status, by=by, now_ms=now_ms),
+            seen=verdict.seen,
+            is_edit=verdict.edit is not None,
         )
 
     async def _places_above(self, comment: Comment) -> list[Comment]:
@@ -275,11 +314,9 @@ class DecisionService:
         return Ranked(comment, scoring.as_text(hot))
 
 
-def _verdict(
-    action: Action, *, by: UserId | None, reason: str | None, told: str | None, expects: Expected | None
-) -> _Verdict:
+def _verdict(action: Action, *, by: UserId | None, reason: str | None, expects: Expected | None) -> _Verdict:
     allowed = (Status.PENDING,) if expects else _FROM[action]
-    return _Verdict(action=action, status=_BECOMES[action], allowed=allowed, by=by, reason=reason, told=told)
+    return _Verdict(action=action, status=_BECOMES[action], allowed=allowed, by=by, reason=reason)
 
 
 def _plainly(error: ThreadKitError, expects: Expected | None) -> ThreadKitError:
@@ -295,21 +332,17 @@ def _doer(by: Viewer | None) -> Viewer:
     return by
 
 
-def _fields(status: Status, *, by: UserId | None, reason: str | None, told: str | None) -> dict[str, Any]:
+def _fields(status: Status, *, by: UserId | None, reason: str | None) -> dict[str, Any]:
     """Which fields of the record a decision sets and takes away."""
     fields: dict[str, str | None] = {"decided_by": by}
     if status is Status.APPROVED:
         fields |= {"held_for": None, "told_why": None}
     elif reason:  # without one the reason before still stands
-        fields |= {"held_for": _list(reason), "told_why": _list(told)}
+        fields |= {"held_for": msgspec.json.encode([reason]).decode(), "told_why": None}
     return {
         "set_fields": {name: value for name, value in fields.items() if value},
         "remove_fields": [name for name, value in fields.items() if not value],
     }
-
-
-def _list(sentence: str | None) -> str | None:
-    return msgspec.json.encode([sentence]).decode() if sentence else None
 
 
 def _closing(comment: Comment, action: str, status: Status, *, by: UserId | None, now_ms: int) -> Closing | None:

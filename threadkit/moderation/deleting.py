@@ -69,11 +69,14 @@ class Deleting:
         by: Viewer,
         reason: str | None = None,
         expects: Literal["pending"] | None = None,
+        seen: str | None = None,
     ) -> Decided:
         for _ in range(MOST_TRIES):
             comment = await self._comment_queries.by_id(site.id, comment_id)
             if comment is None or comment.status is Status.DELETED:
                 raise CommentNotFound
+            if seen not in (None, comment.updated_at):
+                raise CommentChanged
             ancestors = await self._comment_queries.ancestors(comment)
             now_ms = self._clock.now_ms()
             try:
@@ -86,8 +89,9 @@ class Deleting:
                     entry=_entry(site, "delete", comment, comment.author_id, by, now_ms) | {"reason": reason},
                     events=[_told("delete", comment, comment.author_id, by, now_ms, reason=reason)],
                     expects=Status(expects) if expects else None,
+                    seen=seen,
                 )
-            except CommentChanged:  # its page moved
+            except CommentChanged:  # its page moved, or its author was at it
                 continue
             if deleted is None:
                 raise CommentNotFound

@@ -48,10 +48,10 @@ class ModerationGate:
             [reason.told or reason.sentence for reason in verdict.reasons],
         )
 
-    async def hold(self, site: Site, comment: Comment, objections: Objections) -> None:
-        """Take a comment that is shown off the page until somebody has looked."""
+    async def hold_edit(self, site: Site, before: Comment, after: Comment, objections: Objections) -> None:
+        """Take a comment that is shown off the page with its new text, until somebody has looked."""
         reason, told = "; ".join(objections.reasons), "; ".join(objections.told)[:LONGEST_REASON]
-        await self._decisions.decide(site, comment.id, "hide", by=None, reason=reason, told=told)
+        await self._decisions.hold_edit(site, before, after, reason=reason, told=told)
 
     async def delete(self, site: Site, comment: Comment, *, by: Viewer) -> str:
         """A moderator takes somebody's comment away; the answer undoes it."""

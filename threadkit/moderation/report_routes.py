@@ -5,13 +5,13 @@ from typing import Annotated
 from litestar import Router, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
-from threadkit.comments.model import InvalidPath, TreeComment
+from threadkit.comments.model import TreeComment
+from threadkit.comments.routes import Place, target_of
 from threadkit.http.parameters import as_id
 from threadkit.ids import CommentId, PageId
 from threadkit.moderation.reports import Details, ReportReason
-from threadkit.pages.model import LONGEST_URL
 from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.users.access import requires_moderator, requires_unblocked
@@ -39,11 +39,9 @@ class Dismissed(Struct):
     undo: str | UnsetType = UNSET
 
 
-class Complaint(Struct, kw_only=True):
+class Complaint(Place, kw_only=True):
     reason: ReportReason = "other"
     details: Details | None = None
-    page_url: Annotated[str, Meta(min_length=1, max_length=LONGEST_URL)] | None = None
-    path: Annotated[list[str], Meta(max_length=10_000)] | None = None
 
 
 @get("/moderation/reports", guards=[requires_moderator], summary="What was reported")
@@ -104,10 +102,7 @@ async def report(
     services: NamedDependency[Services],
 ) -> None:
     """Once for each person and comment. When moderators have looked, those who reported it are told the outcome."""
-    target = as_id(CommentId, comment_id)
-    if data.path is not None and (not data.path or data.path[-1] != target):
-        raise InvalidPath
-    await services.comments.check_place(site, target, data.page_url)
+    target = await target_of(services, site, comment_id, data)
     await services.reports.report(site, target, by=viewer, reason=data.reason, details=data.details)
 
 

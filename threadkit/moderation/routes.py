@@ -28,6 +28,7 @@ Offset = Annotated[int, QueryParameter(ge=0, le=1_000_000)]
 Limit = Annotated[int, QueryParameter(ge=0)]
 Path = Annotated[list[str], Meta(max_length=10_000)]
 Reason = Annotated[str, Meta(max_length=500)]
+Seen = Annotated[str, Meta(max_length=40)]
 MOST_AT_ONCE = 1000
 
 
@@ -38,6 +39,7 @@ class QueueItem(Struct, kw_only=True):
     reasons: list[str]
     reports: float
     claimed_by: Claimant | None
+    updated_at: str
 
 
 class Queue(Struct):
@@ -53,12 +55,14 @@ class Counts(Struct):
 
 
 class Decision(Struct, kw_only=True):
-    """All optional: the id in the address decides. With `expects` somebody else's earlier decision is an error."""
+    """All optional: the id in the address decides. With `expects` somebody else's earlier decision is an error, and with
+    `seen` (the `updated_at` of what one looked at) a text that its author has changed since."""
 
     page_id: str | None = None
     path: Path | None = None
     reason: Reason | None = None
     expects: Expected | None = None
+    seen: Seen | None = None
 
 
 class Done(Struct):
@@ -70,6 +74,7 @@ class Bulk(Struct):
     ids: Annotated[list[str], Meta(min_length=1, max_length=MOST_AT_ONCE)]
     reason: Reason | None = None
     expects: Expected | None = None
+    seen: Annotated[dict[str, Seen], Meta(max_length=MOST_AT_ONCE)] | None = None
 
 
 class Log(Struct):
@@ -106,6 +111,7 @@ async def queue(
             reasons=comment.held_for or [],
             reports=comment.report_weight or 0,
             claimed_by=claims.get(comment.id),
+            updated_at=comment.updated_at,
         )
         for comment, item in zip(found, listed, strict=True)
     ]
@@ -219,10 +225,12 @@ async def bulk(
     viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
 ) -> Outcome:
-    """Up to 1,000. What cannot be done is said with its code and holds nobody up."""
+    """Up to 1,000. What cannot be done is said with its code and holds nobody up. `seen` says of each id, or of some,
+    which text one looked at."""
     ids = [as_id(CommentId, one) for one in data.ids]
+    seen = {as_id(CommentId, one): updated_at for one, updated_at in (data.seen or {}).items()}
     return await services.decisions.decide_all(
-        site, ids, data.action, by=viewer, reason=data.reason, expects=data.expects
+        site, ids, data.action, by=viewer, reason=data.reason, expects=data.expects, seen=seen
     )
 
 
@@ -255,7 +263,9 @@ async def _decide(
     target = as_id(CommentId, comment_id)
     if data.path is not None and (not data.path or data.path[-1] != target):
         raise InvalidPath
-    decided = await services.decisions.decide(site, target, action, by=viewer, reason=data.reason, expects=data.expects)
+    decided = await services.decisions.decide(
+        site, target, action, by=viewer, reason=data.reason, expects=data.expects, seen=data.seen
+    )
     return Done(decided.entry_id)
 
 

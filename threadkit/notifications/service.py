@@ -103,7 +103,7 @@ class NotificationService:
     async def forget_author(self, site_id: SiteId, author_id: UserId, comments: Sequence[Comment]) -> None:
         """Nobody is told any more who wrote these; before the author's name is taken from them."""
         parents = await self._comments.by_ids(
-            site_id, sorted({comment.parent_id for comment in comments if comment.parent_id})
+            site_id, sorted({comment.answered_id for comment in comments if comment.answered_id})
         )
         told = {parent.author_id for parent in parents}.union(*(comment.mentions or [] for comment in comments))
         for user_id in sorted(told - NOBODY - {author_id}):

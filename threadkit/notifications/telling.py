@@ -128,7 +128,7 @@ class Telling:
         if comment is None:
             return
         kinds: dict[UserId, Kind] = dict.fromkeys(comment.mentions or [], "mention")
-        if comment.parent_id and (parent := await self._comments.by_id(site_id, comment.parent_id)):
+        if comment.answered_id and (parent := await self._comments.by_id(site_id, comment.answered_id)):
             kinds[parent.author_id] = "reply"
         await self._tell(comment, kinds, posted.at_ms or comment.created_ms)
 
@@ -139,7 +139,7 @@ class Telling:
             return
         named = [name for name in edited.named if name in (comment.mentions or [])]
         unnamed = [name for name in edited.unnamed if name not in (comment.mentions or [])]
-        parent = await self._comments.by_id(site_id, comment.parent_id) if comment.parent_id else None
+        parent = await self._comments.by_id(site_id, comment.answered_id) if comment.answered_id else None
         answered = {parent.author_id} if parent else set()  # whoever was answered knows of it already
         for name in unnamed:
             notice = about_comment("mention", comment, name, comment.created_ms)
@@ -148,7 +148,11 @@ class Telling:
 
     async def comment_deleted(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
         deleted = _understood(event, _Deleted)
-        for user_id in dict.fromkeys(deleted.told):
+        told = dict.fromkeys(deleted.told)
+        comment = await self._comments.by_id(site_id, deleted.comment_id)
+        if comment and comment.answers and (answered := await self._comments.by_id(site_id, comment.answers)):
+            told[answered.author_id] = None
+        for user_id in told:
             if user_id not in NOBODY:
                 await self._forget_comment(user_id, site_id, deleted.comment_id)
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from threadkit.comments.model import CommentNotFound
 from threadkit.ids import PageId, SiteId
-from threadkit.pages.model import Page, PageNotFound, PageRef
+from threadkit.pages.model import Page, PageLocked, PageNotFound, PageRef
 from threadkit.sites.model import Site
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -34,13 +34,23 @@ class PageQueries:
             return PageId(ref.name or "")
         return ref.page_id(site.id, drop_tracking=site.settings.drop_tracking_parameters)
 
-    async def check_place(self, site: Site, page_id: PageId | None, page_url: str) -> None:
-        """Whether an address is that of the page a comment is on, or used to be."""
-        named = await self.id_of(site, PageRef(page_url))
+    async def check_place(self, site: Site, page_id: PageId | None, ref: PageRef) -> None:
+        """Whether a name or address is that of the page a comment is on, or used to be."""
+        named = await self.id_of(site, ref)
         if page_id is None or page_id != named:
             found = await self.existing(site.id, named)
             if page_id is not None and page_id != found.id:
                 raise CommentNotFound
+
+    async def check_open(self, site_id: SiteId, page_id: PageId) -> None:
+        """Raises where nobody may write; a page that nobody wrote on is open."""
+        for _ in range(MOST_MOVES):
+            locked, moved_to = await self._redis.hmget(self._keys.site(site_id).page(page_id), "locked", "moved_to")
+            if moved_to is None:
+                break
+            page_id = PageId(moved_to)
+        if locked == "true":
+            raise PageLocked
 
     async def by_id(self, site_id: SiteId, page_id: PageId) -> Page | None:
         fields = await self._redis.hgetall(self._keys.site(site_id).page(page_id))

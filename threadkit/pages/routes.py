@@ -1,5 +1,6 @@
 """Pages over HTTP: how many comments they have, which there are, and whether people may write there."""
 
+import asyncio
 from typing import Annotated
 
 from litestar import Router, get, put
@@ -10,7 +11,7 @@ from msgspec import Meta, Struct
 from threadkit.errors import InvalidParameter
 from threadkit.http.parameters import as_id
 from threadkit.ids import PageId
-from threadkit.pages.model import LONGEST_URL, Page, PageRef
+from threadkit.pages.model import LONGEST_URL, Page, PageName, PageRef
 from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.sites.routes import SiteMismatch
@@ -48,17 +49,23 @@ class PageList(Struct):
 
 @get("/counts", summary="How many comments pages have")
 async def counts(
-    url: Annotated[list[PageUrl], QueryParameter(min_items=1, max_items=MOST_COUNTED)],
     site: NamedDependency[Site],
     services: NamedDependency[Services],
+    url: Annotated[list[PageUrl] | None, QueryParameter(max_items=MOST_COUNTED)] = None,
+    page_id: Annotated[
+        list[PageName] | None,
+        QueryParameter(max_items=MOST_COUNTED, description="As everywhere: the site's own id for a page, or ours."),
+    ] = None,
 ) -> Counts:
-    """Up to 100 pages at once: `?url=…&url=…`."""
-    if len(url) > MOST_COUNTED:
-        raise InvalidParameter(name="url", why=f"may be given {MOST_COUNTED} times at most")
-    drop_tracking = site.settings.drop_tracking_parameters
-    page_ids = [PageRef(one).page_id(site.id, drop_tracking=drop_tracking) for one in url]
+    """Up to 100 pages at once: `?url=…&url=…`, `?page_id=…&page_id=…`, or both. Each number stands under what was sent."""
+    asked = [(one, PageRef(one)) for one in url or ()] + [(one, PageRef(None, one)) for one in page_id or ()]
+    if not asked:
+        raise InvalidParameter(name="url", why="or page_id must be given")
+    if len(asked) > MOST_COUNTED:
+        raise InvalidParameter(name="url", why=f"and page_id may be given {MOST_COUNTED} times at most")
+    page_ids = await asyncio.gather(*(services.page_queries.id_of(site, ref) for _, ref in asked))
     found = await services.page_queries.counts(site.id, page_ids)
-    return Counts(dict(zip(url, found, strict=True)))
+    return Counts(dict(zip([name for name, _ in asked], found, strict=True)))
 
 
 @get("/admin/sites/{site_id:str}/pages", guards=[requires_moderator], summary="The pages people wrote on")

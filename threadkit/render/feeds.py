@@ -62,7 +62,10 @@ class Feed(Struct, kw_only=True):
         return f"{name_of(comment.author_name)} on {title_of(self.pages.get(comment.page_id) or self.page)}"
 
     def link_of(self, comment: Comment) -> str:
-        address = web_address(comment.page_url) or self._addresses(comment.page_id).thread(Place(around=comment.id))
+        # Where the page is now, which may not be where the comment was written.
+        page = self.pages.get(comment.page_id)
+        address = web_address(page.url if page else "") or web_address(comment.page_url)
+        address = address or self._addresses(comment.page_id).thread(Place(around=comment.id))
         return f"{address}#{anchor(comment.id)}"
 
     def _addresses(self, page_id: PageId | None) -> Addresses:

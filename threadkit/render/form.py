@@ -39,12 +39,6 @@ class FormExpired(Invalid):
     code = "form_expired"
 
 
-class LooksAutomatic(Invalid):
-    """This looked like the work of a program, because a field that people do not see was filled in."""
-
-    code = "looks_automatic"
-
-
 class NeedsJavaScript(Forbidden):
     """Writing on this site needs JavaScript or an account."""
 
@@ -115,12 +109,10 @@ async def read_form(request: Request) -> Filled:
 
 
 async def post(
-    services: Services, tokens: FormTokens, site: Site, ref: PageRef, page_id: PageId, filled: Filled, *, sender: str
+    services: Services, tokens: FormTokens, site: Site, ref: PageRef, page_id: PageId, filled: Filled, *, visit: Visit
 ) -> Comment:
     """The story of `POST /v1/comments`, for what a form can say."""
-    age_ms = tokens.age_ms(filled.token, site.id, page_id)
-    if filled.website:
-        raise LooksAutomatic
+    visit = replace(visit, honeypot=filled.website, form_age_ms=max(0, tokens.age_ms(filled.token, site.id, page_id)))
     name = clean_source(filled.name).replace("\n", " ")
     try:
         may_write(site, None, name)
@@ -129,10 +121,8 @@ async def post(
     if site.settings.turnstile.enabled and site.settings.turnstile.enforce_on != "none":
         raise NeedsJavaScript
     draft = _draft(filled, ref, name)
-    request_key = digest(msgspec.json.encode(["form", sender, filled.token, draft]).decode())[:32]
-    return await services.comments.post(
-        site, draft, author=None, request_key=request_key, visit=Visit(client=sender, form_age_ms=age_ms)
-    )
+    request_key = digest(msgspec.json.encode(["form", visit.client, filled.token, draft]).decode())[:32]
+    return await services.comments.post(site, draft, author=None, request_key=request_key, visit=visit)
 
 
 def _draft(filled: Filled, ref: PageRef, name: str) -> CommentDraft:

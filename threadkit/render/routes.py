@@ -9,8 +9,10 @@ from litestar.params import QueryParameter
 
 from threadkit.comments.fast_lane import is_known
 from threadkit.comments.model import Comment, Sort, Status
+from threadkit.comments.routes import visit_of
 from threadkit.comments.window import LONGEST_CURSOR
 from threadkit.errors import ThreadKitError
+from threadkit.http.client_address import ClientAddresses
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
 from threadkit.ids import CommentId, digest
@@ -84,6 +86,9 @@ async def show(
         headers |= page_headers(site, allow_localhost=services.settings.allow_localhost_origin)
     if _is_known(request, etag):
         return Response(None, status_code=304, headers=headers)
+    # A section is fetched by a server, and whoever answers or reads on was counted before.
+    if request.scope["method"] == "GET" and not (fragment or cursor or under or reply or posted):
+        services.tally.view(site.id, excerpt.page_id, request.scope["client"], dict(request.scope["headers"]))
     return Response(str(html), media_type="text/html", headers=headers)
 
 
@@ -98,6 +103,7 @@ async def write(
     request: Request,
     site: NamedDependency[Site],
     device: NamedDependency[Device],
+    addresses: NamedDependency[ClientAddresses],
     services: NamedDependency[Services],
     form_tokens: NamedDependency[FormTokens],
     key: KeyParameter = None,
@@ -120,7 +126,8 @@ async def write(
     refused.filled = filled
     refused.reply_to = await _perhaps_reply_to(services, site, excerpt, filled.parent)
     try:
-        comment = await form.post(services, form_tokens, site, ref, excerpt.page_id, filled, sender=device.client)
+        visit = visit_of(request, device, addresses)
+        comment = await form.post(services, form_tokens, site, ref, excerpt.page_id, filled, visit=visit)
     except Exception as error:
         known = as_known(error)
         if known is None:

@@ -154,7 +154,7 @@ class SiteKeys(_Group):
 
     @key(
         Kind.CHANNEL,
-        "what happens on a page, as flat JSON with a `type`, and the page's `version` afterwards",
+        "what happens on a page, as flat JSON with a `type`, whose it is, and the page's `version` afterwards",
         writers="comments votes moderation pages live",
     )
     def page_channel(self, page_id: str) -> str:
@@ -220,6 +220,9 @@ class SiteKeys(_Group):
     @key(Kind.SET, "pages on which a user voted", writers="votes")
     def voted_pages(self, user_id: str) -> str:
         return f"votes:{user_id}:pages"
+
+    # Until something was written on a page, and where it is another site's, these four stand under an id that only the
+    # site has: anybody may look at any page id, and strangers do not meet.
 
     @key(Kind.SET, "signed-in users who look at a page now", writers="live", ttl_s=60)
     def presence(self, page_id: str) -> str:

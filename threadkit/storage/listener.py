@@ -35,6 +35,7 @@ class Listener:
         self._task: asyncio.Task[None] | None = None
         self._pubsub: Any = None
         self._awaited: dict[str, asyncio.Future[None]] = {}
+        self._asking: set[asyncio.Task[None]] = set()
         self._heard_at = 0.0
         self.is_listening = False
 
@@ -56,16 +57,29 @@ class Listener:
         if self._pubsub is None or (confirmed is None and len(receivers) > 1):
             return
         if confirmed is None:
-            confirmed = self._awaited[channel] = asyncio.get_running_loop().create_future()
-            with contextlib.suppress(RedisError, OSError):  # the reader notices, and comes back with all channels
-                await self._pubsub.subscribe(channel)
-        await confirmed
+            self._awaited[channel] = asyncio.get_running_loop().create_future()
+            asking = asyncio.create_task(self._ask_for(self._pubsub, channel))
+            self._asking.add(asking)
+            asking.add_done_callback(self._asking.discard)
+        await self.confirmed(channel)
+
+    async def confirmed(self, channel: str) -> None:
+        """Wait until a channel that somebody asked for is heard. Who gives up waiting takes it from nobody else."""
+        if (awaited := self._awaited.get(channel)) is not None:
+            await asyncio.shield(awaited)
+
+    async def _ask_for(self, pubsub: Any, channel: str) -> None:
+        with contextlib.suppress(RedisError, OSError):  # the reader notices, and comes back with all channels
+            await pubsub.subscribe(channel)
 
     async def unsubscribe(self, channel: str, receive: Receiver) -> None:
         receivers = self._receivers.get(channel, [])
         if receive in receivers:
             receivers.remove(receive)
         if receivers:
+            return
+        await self.confirmed(channel)  # or whoever comes meanwhile would count on what we take back
+        if self._receivers.get(channel):
             return
         self._receivers.pop(channel, None)
         if self._pubsub is not None:

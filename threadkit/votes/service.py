@@ -9,6 +9,7 @@ from threadkit.comments.model import CommentNotFound, VotingOff
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.snapshots import Snapshots
 from threadkit.ids import CommentId, SiteId
+from threadkit.pages.model import PageRef
 from threadkit.pages.queries import PageQueries
 from threadkit.sites.model import Site
 from threadkit.storage.client import Commands
@@ -43,14 +44,14 @@ class VoteService:
         self._cast_vote = CastVote(redis, keys)
 
     async def cast(
-        self, site: Site, comment_id: CommentId, direction: Direction, *, voter: Viewer, page_url: str | None = None
+        self, site: Site, comment_id: CommentId, direction: Direction, *, voter: Viewer, page: PageRef | None = None
     ) -> VoteResult:
         """Whoever names a page must name the comment's."""
         if site.settings.voting == "off":
             raise VotingOff
         comment = await self._comment_queries.place(site.id, comment_id)
-        if page_url is not None:
-            await self._page_queries.check_place(site, comment.page_id if comment else None, page_url)
+        if page is not None:
+            await self._page_queries.check_place(site, comment.page_id if comment else None, page)
         if comment is None:
             raise CommentNotFound
         counts = await self._cast_vote(

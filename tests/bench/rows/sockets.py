@@ -18,13 +18,16 @@ import redis as sync_redis
 
 from tests.bench.crowd import Crowd, Heard, Page
 from tests.bench.duel import cpu_seconds
-from tests.bench.figures import Figure, Rounds, at_least, figure, only_shown
+from tests.bench.figures import Figure, Rounds, at_least, figure, no_more_than, only_shown
 from tests.bench.socket_floors import text_in
 from tests.bench.stage import PUBLIC_KEY, SITE_ID, Running, Stage, Subject, pages
 from threadkit.pages.model import page_id_of
 from threadkit.storage.keys import Keys
 
 GOAL = 0.70
+MOST_P99_MS = 250.0
+MOST_KB = 60.0
+"""The design sets no goal for these two. Far above what is measured, so that only a fault reaches them."""
 COMMENTS = 50
 AT_ONCE = 50
 PER_SECOND = 20
@@ -117,14 +120,16 @@ def _steady(stage: Stage, ours: _Side, floor: _Side) -> Iterator[Figure]:
     for name in ("p50", "p99"):
         rounds = Rounds(*([getattr(run, f"{name}_ms") for run in side.runs] for side in (ours, floor)))
         work = f"{PER_SECOND} events/s to {ours.crowd.count:,} sockets, {name}"
-        yield figure("sockets", work, rounds, unit="ms", judge=only_shown, notes=notes)
+        judge = no_more_than(MOST_P99_MS, rounds.ours, "ms") if name == "p99" else only_shown
+        yield figure("sockets", work, rounds, unit="ms", judge=judge, notes=notes)
         notes = {}
 
 
 def _memory(ours: _Side, floor: _Side, others: dict[str, _Side]) -> Figure:
     rounds = Rounds(ours=[ours.kb_per_socket], floor=[floor.kb_per_socket])
     notes = {name: side.kb_per_socket for name, side in others.items()}
-    return figure("sockets", "memory of an idle socket", rounds, unit="KB", judge=only_shown, notes=notes)
+    judge = no_more_than(MOST_KB, rounds.ours, "KB")
+    return figure("sockets", "memory of an idle socket", rounds, unit="KB", judge=judge, notes=notes)
 
 
 def _in_turns(rounds: int, sides: Sequence[_Side], **how: Any) -> None:
@@ -166,7 +171,9 @@ def _on_our_page(stage: Stage, subject: Subject, count: int) -> Iterator[_Side]:
     store = subject.folder / "store.sock"
     with sync_redis.Redis(unix_socket_path=str(store), decode_responses=True) as redis:
         version = int(redis.hget(keys.page(page_id), "version") or 0)
-    events = [{"type": "new_comment", "comment_id": found} for found in subject.comment_ids(made.url)]
+    events = [
+        {"type": "new_comment", "comment_id": found, "site_id": SITE_ID} for found in subject.comment_ids(made.url)
+    ]
     page = Page(store, keys.page_channel(page_id), events, version)
     say = f'{{"jsonrpc":"2.0","method":"subscribe","params":{{"page_id":"{page_id}"}}}}'
     path = f"/ws?project_id={PUBLIC_KEY}"

@@ -399,7 +399,7 @@ async def test_strange_questions_are_400(http: httpx.AsyncClient, new_site: NewS
         refused += [f"/v1/comments?{query}"]
     for query in ("", "page_url=", "page_url=" + "a" * 2001):
         refused += [f"/v1/pages/my_votes?{query}"]
-    for query in ("", "url=", "url=a&url=", "url=" + "a" * 2001):
+    for query in ("", "url=", "url=a&url=", "url=" + "a" * 2001, "page_id=", "page_id=" + "a" * 201):
         refused += [f"/v1/counts?{query}"]
     for name in ("limit", "offset"):
         for value in ("-1", "x", "1.5", "", f"-{HUGE}", "٣", "0x10", "null", "1;2"):
@@ -419,6 +419,8 @@ async def test_counts_are_given_for_a_hundred_addresses_and_no_more(http: httpx.
     for number, status in ((1, 200), (100, 200), (101, 400), (1000, 400)):
         answer = await http.get("/v1/counts", params={"url": [f"p{n}" for n in range(number)]}, headers=headers)
         assert answer.status_code == status, number
+    both = {"url": [f"p{n}" for n in range(51)], "page_id": [f"p{n}" for n in range(50)]}
+    assert (await http.get("/v1/counts", params=both, headers=headers)).status_code == 400
 
 
 async def test_a_parameter_given_twice_is_answered_the_same_on_both_ways(

@@ -156,6 +156,26 @@ async def test_who_may_write_is_asked_in_the_contracts_order(
     assert (closed.status_code, "uthentication" in closed.json()["error"]) == (401, True)
 
 
+async def test_a_locked_page_is_said_before_anything_is_said_of_the_text(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = await create(http, new_site, "ada")
+    comment = await write(ada, "hi")
+    page_id = (await read(http, new_site))["page_id"]
+    await app.services.pages.lock(new_site.site, page_id, locked=True)
+    asked: list[object] = []
+
+    async def screen(*args: object, **_: object) -> None:
+        asked.append(args)
+
+    monkeypatch.setattr(app.services.screener, "screen", screen)
+    for content in ("fine", "", "x" * 10_001):
+        for method, path in (("POST", "/v1/comments"), ("PUT", f"/v1/comments/{comment['i']}")):
+            answer = await ada.call(method, path, {"page_url": URL, "content": content})
+            assert (answer.status_code, answer.json()["code"]) == (403, "page_locked")
+    assert asked == []
+
+
 async def test_a_parent_must_be_there_and_on_this_page_s3_17(http: httpx.AsyncClient, new_site: NewSite) -> None:
     ada = await create(http, new_site, "ada")
     elsewhere = await write(ada, "elsewhere", url="https://blog.example.org/other")
@@ -297,6 +317,18 @@ async def test_a_repeated_request_makes_one_comment(http: httpx.AsyncClient, new
     answers = await asyncio.gather(*(http.post("/v1/comments", json=body, headers=headers) for _ in range(20)))
     assert len({answer.json()["comment"]["i"] for answer in answers}) == 1
     assert (await read(http, new_site))["total"] == 1
+
+
+async def test_a_reply_is_there_though_the_clock_was_set_back_before_it(
+    http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock
+) -> None:
+    ada = await create(http, new_site, "ada")
+    path: list[str] = []
+    for text in ("root", "reply", "deeper"):
+        path.append(str((await write(ada, text, under=path or None))["i"]))
+        clock.advance(seconds=-1)
+    thread = await read(http, new_site)
+    assert (outline(thread), thread["total"]) == ([("root", [("reply", ["deeper"])])], 3)
 
 
 async def test_very_deep_chains_break_nothing(http: httpx.AsyncClient, new_site: NewSite) -> None:

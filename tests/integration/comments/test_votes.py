@@ -7,6 +7,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_comments import URL, outline, read, write
 from tests.people import Person, create, guest
 from tests.wait import until
@@ -48,6 +49,27 @@ async def test_none_sets_same_removes_other_switches_s3_30(
     assert (result["upvotes"], result["downvotes"], result["user_vote"]) == expected
     mine = (await eve.call("GET", f"/v1/pages/my_votes?page_url={URL}")).json()["votes"]
     assert mine == ({comment["i"]: expected[2]} if expected[2] else {})
+
+
+@pytest.mark.parametrize("then", ["up", "down"])
+async def test_a_vote_from_before_a_shadow_ban_is_counted_exactly_while_it_stands(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis, then: str
+) -> None:
+    ada, eve = await create(http, new_site, "ada"), await create(http, new_site, "eve")
+    comment = await write(ada, "vote on me")
+    shadowed = f"site:{new_site.site.id}:shadowbanned"
+    await vote(eve, comment["i"], "up")
+    await redis.sadd(shadowed, eve.id)
+    own = await vote(eve, comment["i"], then)
+    assert own == {"upvotes": 0, "downvotes": int(then == "down"), "user_vote": None if then == "up" else "down"}
+    node = (await read(http, new_site))["tree"]["c"][0]
+    assert (node["u"], node["d"]) == (0, 0)
+    assert await disagreements(redis, shadowed={eve.id}) == []
+    await app.services.outbox.drain()
+    assert (await http.get(f"/v1/users/{ada.id}", headers={"projectid": ada.key})).json()["karma"] == 0
+    await redis.srem(shadowed, eve.id)
+    assert await vote(eve, comment["i"], "up") == {"upvotes": 1, "downvotes": 0, "user_vote": "up"}
+    assert await disagreements(redis, shadowed=()) == []
 
 
 async def test_random_votes_equal_a_plain_model_and_the_indexes_follow_s3_13_s3_14_s3_30(

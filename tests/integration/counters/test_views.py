@@ -152,3 +152,38 @@ async def test_a_page_nobody_wrote_on_is_found_by_its_address_and_never_another_
     for refused in (await ask(foreign), await ask(foreign, page_url=URL)):
         assert (refused.status_code, refused.json()["code"]) == (404, "page_not_found")
     assert (await ask("5")).status_code == 400
+
+
+async def test_reading_on_is_no_other_view_and_a_page_without_scripts_is_one(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await admin(app, http, new_site)
+    for number in range(3):
+        await write(ada, f"comment {number}")
+    key = new_site.site.api_key_public
+    page_id = page_id_of(new_site.site.id, URL)
+
+    async def views() -> int:
+        await flush(app)
+        return int((await ada.call("GET", f"/v1/admin/pages/{page_id}/views")).json()["total"])
+
+    for more in ({}, {"authorization": "Bearer nobody"}):  # the fast lane, and the ordinary way
+        before = await views()
+        headers = {"projectid": key, "user-agent": BROWSER.decode()} | more
+        asked: dict[str, str | int] = {"page_url": URL, "limit": 1}
+        for _ in range(3):
+            thread = (await http.get("/v1/comments", params=asked, headers=headers)).json()
+            asked["cursor"] = thread.get("next", "")
+        assert asked["cursor"] == "", "read to the end"
+        assert await views() == before + 1
+    before = await views()
+    comment_id = thread["tree"]["c"][0]["i"]
+    for agent, expected in ((BROWSER, 1), (b"Googlebot/2.1", 1)):
+        for extra in ({}, {"cursor": "new"}, {"under": comment_id}, {"reply": comment_id}, {"fragment": "1"}):
+            answer = await http.get(
+                "/v1/render",
+                params={"key": key, "page_url": URL, "sort": "new"} | extra,
+                headers={"user-agent": agent.decode()},
+            )
+            assert answer.status_code == 200, answer.text
+        assert await views() == before + expected

@@ -302,8 +302,26 @@ async def test_what_others_publish_on_our_channels_does_not_deafen_us(
                 '{"type":"notification","notification":7}',
             ):
                 await redis.publish(channel, text)
+                await redis.publish(channel, text.replace("{", f'{{"site_id":"{new_site.site.id}",', 1))
         root = await write(ada, "still here")
         while (heard := await ear.hear_of("new_comment"))["comment"] != root:
             pass
         assert heard["page_id"] == page_id
         assert live.app.services.listener.is_listening
+
+
+async def test_a_record_that_cannot_be_read_costs_a_resync_and_no_more(
+    live: LiveServer, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    ada = await create(http, new_site, "ada")
+    root = await write(ada, "will be damaged")
+    page_id, _ = await page_of(http, new_site)
+    async with live.ear(ada.key) as ear:
+        await ear.subscribe(page_id)
+        await redis.hset(f"comment:{root['i']}", "upvotes", "many")
+        event = {"type": "edit_comment", "comment_id": root["i"], "site_id": new_site.site.id}
+        await redis.publish(f"page:{page_id}", json.dumps(event))
+        assert await ear.hear_of("resync") == {"page_id": page_id}
+        later = await write(ada, "still here")
+        assert (await ear.hear_of("new_comment"))["comment"]["i"] == later["i"]
+        await ear.nothing_but("viewers")

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.integration.comments.test_comments import URL, write
 from tests.integration.comments.test_votes import vote
-from tests.integration.live.ears import LiveServer
+from tests.integration.live.ears import Ear, LiveServer
 from tests.people import Person, create
 from threadkit.app import Application
 from threadkit.sites.model import NewSite, SiteSettings
@@ -83,9 +83,10 @@ async def test_the_channel_carries_the_documented_flat_messages(
                 heard.append(json.loads(message["data"]))
             if len(heard) == 2:
                 break
+    ours = {"site_id": new_site.site.id}
     assert heard == [
-        {"type": "new_comment", "comment_id": root["i"], "version": 1},
-        {"type": "vote_update", "comment_id": root["i"], "upvotes": 1, "downvotes": 0, "version": 2},
+        {"type": "new_comment", "comment_id": root["i"], "version": 1} | ours,
+        {"type": "vote_update", "comment_id": root["i"], "upvotes": 1, "downvotes": 0, "version": 2} | ours,
     ]
 
 
@@ -144,9 +145,16 @@ async def test_whoever_blocked_somebody_hears_nothing_of_them(
     async with live.ear(ada.key, ada.token) as ear, live.ear(eve.key, eve.token) as eves:
         await ear.subscribe(page_id)
         await eves.subscribe(page_id)
+        while (await eves.hear_of("viewers"))["viewers"] != 2:
+            pass
         await eves.say("typing", page_id=page_id)
+        await eves.say("stop_typing", page_id=page_id)
         await write(eve, "boo")
-        await ear.nothing_but("viewers")
+        await eves.say("unsubscribe", page_id=page_id)
+        heard = [await ear.hear()]
+        while heard[-1][1].get("viewers") != 1 or len(heard) < 2:
+            heard.append(await ear.hear())
+        assert {method for method, _ in heard} == {"viewers"}
 
 
 async def test_votes_on_a_hot_comment_come_at_most_four_times_a_second(
@@ -214,6 +222,63 @@ async def test_another_sites_page_is_silent(
         await ours.hear_of("new_comment")
         await ours.nothing_but()
         await theirs.nothing_but("viewers")
+
+
+async def test_two_sites_that_name_one_empty_page_never_meet(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, live: LiveServer, other: LiveServer, redis: Redis
+) -> None:
+    """A page's id is known before anything is written there. Who looks and who writes stays within a site, on one
+    server and across two, before the first comment and after it."""
+    ada, bob = await create(http, new_site, "ada"), await create(http, new_site, "bob")
+    page_id, _ = await page_of(http, new_site)
+    second = await app.services.sites.create("Other", "other.example.org")
+    stranger, accomplice = await create(http, second, "stranger"), await create(http, second, "accomplice")
+    async with (
+        live.ear(stranger.key, stranger.token) as theirs,
+        live.ear(ada.key, ada.token) as adas,
+        other.ear(bob.key, bob.token) as bobs,
+        other.ear(accomplice.key, accomplice.token) as also_theirs,
+    ):
+
+        async def all_hear(viewers: int, *ears: Ear) -> None:
+            for ear in ears:
+                while (await ear.hear_of("viewers"))["viewers"] != viewers:
+                    pass
+
+        assert [user["id"] for user in (await theirs.subscribe(page_id))["users"]] == [stranger.id]
+        seen = await adas.subscribe(page_id)
+        assert ([user["id"] for user in seen["users"]], seen["viewers"]) == ([ada.id], 1)
+        assert {user["id"] for user in (await bobs.subscribe(page_id))["users"]} == {ada.id, bob.id}
+        assert {user["id"] for user in (await also_theirs.subscribe(page_id))["users"]} == {stranger.id, accomplice.id}
+        assert (await adas.hear_of("user_joined"))["user"]["id"] == bob.id
+        assert (await theirs.hear_of("user_joined"))["user"]["id"] == accomplice.id
+        await all_hear(2, adas, theirs)
+        await adas.say("typing", page_id=page_id)
+        assert (await bobs.hear_of("typing"))["user"]["id"] == ada.id
+        await theirs.say("typing", page_id=page_id)
+        assert (await also_theirs.hear_of("typing"))["user"]["id"] == stranger.id
+
+        root = await write(ada, "the first")
+        await vote(bob, root["i"], "up")
+        for ear in (adas, bobs):
+            assert (await ear.hear_of("new_comment"))["comment"]["i"] == root["i"]
+            await ear.hear_of("vote_update")
+        async with live.ear(ada.key) as late:  # the lists went along to the page, and nobody came or left by that
+            seen = await late.subscribe(page_id)
+            assert ({user["id"] for user in seen["users"]}, seen["viewers"]) == ({ada.id, bob.id}, 3)
+            await all_hear(3, adas, bobs)
+        await all_hear(2, adas, bobs)
+        assert await redis.smembers(f"page:{page_id}:presence") == {ada.id, bob.id}
+        await bobs.say("unsubscribe", page_id=page_id)
+        assert (await adas.hear_of("user_left"))["user_id"] == bob.id
+        await also_theirs.say("unsubscribe", page_id=page_id)
+        assert (await theirs.hear_of("user_left"))["user_id"] == accomplice.id
+        await adas.nothing_but("viewers")
+        await theirs.nothing_but("viewers")
+        async with live.ear(stranger.key) as late:
+            seen = await late.subscribe(page_id, version=0)
+            assert [user["id"] for user in seen["users"]] == [stranger.id]
+            await late.nothing_but("typing", "viewers")  # nothing about a version
 
 
 async def test_changes_tell_what_happened_since_a_version(

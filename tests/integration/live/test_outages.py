@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import random
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -82,56 +83,105 @@ async def town(own_settings: Settings, store: BundledStore) -> AsyncIterator[Tow
         yield found
 
 
+Picture = dict[str, tuple[str, int]]
+"""What a page shows: the text and the upvotes of each comment."""
+
+
 class Mirror:
     """A reader's own picture of the page: built from events, and fetched again when told to."""
 
     def __init__(self, town: Town, ear: Ear) -> None:
         self._town = town
         self._ear = ear
-        self.ids: set[str] = set()
+        self.picture: Picture = {}
         self.resyncs = 0
 
     async def follow(self) -> None:
         while True:
             method, params = await self._ear.hear(seconds=120)
             if method == "resync":
-                self.ids = await shown(self._town)
+                self.picture = await shown(self._town)
                 self.resyncs += 1
-            elif method == "new_comment":
-                self.ids.add(params["comment"]["i"])
+            else:
+                self._apply(method, params)
+
+    def _apply(self, method: str, params: dict[str, Any]) -> None:
+        if method == "new_comment":
+            comment = params["comment"]
+            self.picture[comment["i"]] = comment["t"], comment["u"]
+        elif params.get("comment_id") in self.picture:
+            text, upvotes = self.picture.pop(params["comment_id"])
+            if method != "delete_comment":
+                self.picture[params["comment_id"]] = params.get("content", text), params.get("upvotes", upvotes)
 
 
-async def shown(town: Town) -> set[str]:
+class Writer:
+    """Somebody who writes, votes, edits and deletes, and remembers what was confirmed."""
+
+    def __init__(self, ada: Person) -> None:
+        self._ada = ada
+        self.texts: dict[str, str] = {}
+
+    async def write(self) -> bool:
+        text = new_uuid()  # never the same twice, or it would be held
+        answer = await self._ada.call("POST", "/v1/comments", {"page_url": URL, "content": text})
+        if is_done := _is_done(answer):
+            self.texts[answer.json()["comment"]["i"]] = text
+        return is_done
+
+    async def vote(self, comment_id: str) -> None:
+        _is_done(await self._ada.call("POST", f"/v1/comments/{comment_id}/vote", {"direction": "up"}))
+
+    async def edit(self, comment_id: str) -> None:
+        """Without an answer nobody knows which text it has."""
+        del self.texts[comment_id]
+        text = new_uuid()
+        if _is_done(await self._ada.call("PUT", f"/v1/comments/{comment_id}", {"content": text})):
+            self.texts[comment_id] = text
+
+    async def delete(self, comment_id: str) -> None:
+        del self.texts[comment_id]
+        _is_done(await self._ada.call("DELETE", f"/v1/comments/{comment_id}"))
+
+
+def _is_done(answer: httpx.Response) -> bool:
+    assert answer.status_code in (200, 204, 503), answer.text
+    return answer.status_code != 503
+
+
+async def shown(town: Town) -> Picture:
     """What the page has now, as soon as it can be read."""
     while True:
         answer = await town.web.get(
             "/v1/comments", params={"page_url": URL}, headers={"projectid": town.site.site.api_key_public}
         )
         if answer.status_code == 200 and "warning" not in answer.headers:
-            return {comment["i"] for comment in answer.json()["tree"]["c"]}
+            return {comment["i"]: (comment["t"], comment["u"]) for comment in answer.json()["tree"]["c"]}
         assert answer.status_code in (200, 503), answer.text
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.timeout(60 + 30 * DEATHS)
 async def test_after_every_death_of_the_store_every_reader_has_the_right_page(town: Town, store: BundledStore) -> None:
     """Killed and restarted during traffic: within five seconds after each return all pictures are the page."""
     page_id, _ = await page_of(town.web, town.site)
     loop = asyncio.get_running_loop()
     may_write, stopping, is_quiet = asyncio.Event(), asyncio.Event(), asyncio.Event()
     may_write.set()
-    acknowledged: set[str] = set()
+    writer = Writer(town.ada)
+    rounds = 0
 
     async def keep_writing() -> None:
+        nonlocal rounds
         while not stopping.is_set():
             if not may_write.is_set():
                 is_quiet.set()
                 await may_write.wait()
                 is_quiet.clear()
-            # Never the same twice, or it would be held.
-            answer = await town.ada.call("POST", "/v1/comments", {"page_url": URL, "content": new_uuid()})
-            assert answer.status_code in (200, 503), answer.text
-            if answer.status_code == 200:
-                acknowledged.add(answer.json()["comment"]["i"])
+            if await writer.write() and await writer.write():
+                for do in (writer.vote, writer.edit, writer.delete):
+                    await do(random.choice(list(writer.texts)))
+                rounds += 1
             await asyncio.sleep(0.02)
 
     async with contextlib.AsyncExitStack() as stack:
@@ -141,25 +191,25 @@ async def test_after_every_death_of_the_store_every_reader_has_the_right_page(to
             await ear.subscribe(page_id)
         mirrors = [Mirror(town, ear) for ear in ears]
         for mirror in mirrors:
-            mirror.ids = await shown(town)
+            mirror.picture = await shown(town)
         following = [asyncio.create_task(mirror.follow()) for mirror in mirrors]
         writing = asyncio.create_task(keep_writing())
         for death in range(1, DEATHS + 1):
-            before = len(acknowledged)
-            await until(lambda: len(acknowledged) > before + 3, "some comments", seconds=15)  # noqa: B023
+            before = rounds
+            await until(lambda: rounds > before + 3, "some comments", seconds=15)  # noqa: B023
             process = store._process
             assert process
             process.send_signal(signal.SIGKILL)
             await until(lambda: store._process is not process, "a new store", seconds=15)  # noqa: B023
             back = loop.time()
             await until(lambda: all(mirror.resyncs >= death for mirror in mirrors), "resync", seconds=5)  # noqa: B023
-            before = len(acknowledged)
-            await until(lambda: len(acknowledged) > before, "a comment after it", seconds=5)  # noqa: B023
+            before = rounds
+            await until(lambda: rounds > before, "a comment after it", seconds=5)  # noqa: B023
             may_write.clear()
             await is_quiet.wait()
             page = await shown(town)
-            assert acknowledged <= page
-            await until(lambda: all(mirror.ids == page for mirror in mirrors), "the right picture", seconds=5)  # noqa: B023
+            assert writer.texts.items() <= {comment_id: text for comment_id, (text, _) in page.items()}.items()
+            await until(lambda: all(mirror.picture == page for mirror in mirrors), "the right picture", seconds=5)  # noqa: B023
             assert loop.time() - back < 5, f"death {death}: it took {loop.time() - back:.1f} s"
             may_write.set()
         stopping.set()

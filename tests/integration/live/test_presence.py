@@ -2,8 +2,12 @@
 
 import asyncio
 import contextlib
+import json
 import time
+from collections import Counter
+from collections.abc import Awaitable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -12,7 +16,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.conftest import SECRET
-from tests.integration.comments.test_comments import write
+from tests.integration.comments.test_comments import URL, write
+from tests.integration.comments.test_votes import vote
 from tests.integration.live.ears import Ear, LiveServer
 from tests.integration.live.test_events import page_of
 from tests.integration.server.program import environment
@@ -21,7 +26,7 @@ from tests.make import ManualClock
 from tests.people import Person, create
 from tests.wait import until
 from threadkit.app import Application
-from threadkit.ids import UserId, new_uuid
+from threadkit.ids import PageId, SiteId, UserId, new_uuid
 from threadkit.live import hub, scripts
 from threadkit.sites.model import NewSite
 from threadkit.storage.bundled import BundledStore
@@ -45,12 +50,18 @@ async def people(http: httpx.AsyncClient, new_site: NewSite) -> tuple[Person, Pe
     return await create(http, new_site, "ada"), await create(http, new_site, "bob")
 
 
+@pytest.fixture
+async def page_id(http: httpx.AsyncClient, new_site: NewSite, people: tuple[Person, Person]) -> str:
+    """A page of the site, on which something was written."""
+    await write(people[0], "something to look at")
+    return (await page_of(http, new_site))[0]
+
+
 async def test_with_two_tabs_one_stays_until_both_are_closed(
-    live: LiveServer, people: tuple[Person, Person], redis: Redis
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
 ) -> None:
     """S3-61"""
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(bob.key, bob.token) as bobs:
         await bobs.subscribe(page_id)
         async with live.ear(ada.key, ada.token) as first:
@@ -66,11 +77,10 @@ async def test_with_two_tabs_one_stays_until_both_are_closed(
 
 
 async def test_on_two_servers_one_stays_until_both_are_closed(
-    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis
+    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
 ) -> None:
     """S3-61, across workers, and in both orders."""
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(bob.key, bob.token) as bobs:
         await bobs.subscribe(page_id)
         for here, there in ((live, other), (other, live)):
@@ -91,10 +101,9 @@ async def test_on_two_servers_one_stays_until_both_are_closed(
 
 
 async def test_how_many_look_is_right_across_servers(
-    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis
+    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
 ) -> None:
     ada, _ = people
-    page_id = new_uuid()
     async with contextlib.AsyncExitStack() as stack:
         watcher = await stack.enter_async_context(live.ear(ada.key))
         await watcher.subscribe(page_id)
@@ -117,11 +126,10 @@ async def test_how_many_look_is_right_across_servers(
 
 
 async def test_coming_back_at_once_is_counted_once(
-    live: LiveServer, people: tuple[Person, Person], redis: Redis, monkeypatch: pytest.MonkeyPatch
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, monkeypatch: pytest.MonkeyPatch, page_id: str
 ) -> None:
     """A page that is closed and opened again in the same moment: the goodbye may arrive after the welcome."""
     ada, _ = people
-    page_id = new_uuid()
     services = live.app.services
     may_leave, unsubscribe = asyncio.Event(), services.listener.unsubscribe
 
@@ -152,14 +160,14 @@ async def test_whoever_was_on_a_killed_server_is_gone_within_a_minute(
     clock: ManualClock,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
+    page_id: str,
 ) -> None:
     """S3-61: kill -9 of a real server on the same store; the clock of the other one does the waiting."""
     monkeypatch.setattr(hub, "BEAT_EVERY_S", 0.2)
     monkeypatch.setattr(hub, "CHANGES_EVERY_S", 0.1)
     assert (hub.SESSIONS_EVERY_S, scripts.GONE_AFTER_MS + 15_000 < 60_000, scripts.KEPT_S) == (30, True, 60)
     clock.advance(seconds=time.time() - clock.now_ms() / 1000)
-    ada, bob = await create(http, new_site, "ada"), await create(http, new_site, "bob")
-    page_id = new_uuid()
+    ada, bob = await create(http, new_site, "eve"), await create(http, new_site, "joe")  # whose sessions are of today
     env = environment(REDIS_URL=f"unix://{bundled.address.path}", THREADKIT_SECRET=SECRET)
     with program_serving(tmp_path / "second", env=env) as doomed:
         async with live.ear(bob.key, bob.token) as bobs:
@@ -181,12 +189,80 @@ async def test_whoever_was_on_a_killed_server_is_gone_within_a_minute(
         assert await redis.ttl(f"page:{page_id}:presence") <= 60
 
 
+async def test_a_crowd_that_comes_and_goes_on_three_workers_is_counted_exactly(
+    http: httpx.AsyncClient, live: LiveServer, new_site: NewSite, people: tuple[Person, Person], redis: Redis
+) -> None:
+    """While the first comment makes the page the site's, and the lists go along."""
+    keys, site_id = live.app.services.keys, new_site.site.id
+    join, leave = scripts.JoinPage(redis, keys), scripts.LeavePage(redis, keys)
+    beat, look = scripts.Beat(redis, keys), scripts.LookAtPage(redis, keys)
+    page = PageId((await page_of(http, new_site))[0])
+    users, workers = [UserId(new_uuid()) for _ in range(60)], ("one", "two", "three")
+    async with redis.pubsub() as pubsub:
+        await pubsub.subscribe(keys.site(site_id).page_channel(page))
+        assert await pubsub.get_message(timeout=5)  # it is heard
+
+        async def visit(number: int, user: UserId) -> None:
+            """On all workers; every other leaves two of them, every fourth all."""
+            for worker in workers:
+                await join(site_id, page, user, worker=worker, now_ms=1)
+            for worker in workers[: 0 if number % 2 else 3 if number % 4 else 2]:
+                await leave(site_id, page, user, worker=worker)
+            if number == 30:
+                await write(people[0], "the first")
+
+        await asyncio.gather(*(visit(number, user) for number, user in enumerate(users)))
+        for worker in workers:
+            pulse = await beat(site_id, page, worker=worker, now_ms=1, connections=20, users=[])
+        assert pulse == (60, 1)
+        staying = {user for number, user in enumerate(users) if number % 2 or not number % 4}
+        assert set((await look(site_id, page, now_ms=1, most=100)).present) == staying == await present(redis, page)
+        balance: Counter[str] = Counter()
+        while message := await pubsub.get_message(ignore_subscribe_messages=True, timeout=1):
+            event = json.loads(message["data"])
+            balance[event.get("user_id", "")] += {"user_joined": 1, "user_left": -1}.get(event["type"], 0)
+        assert +balance == dict.fromkeys(staying, 1)
+        assert not -balance
+
+
+async def test_the_work_of_taking_people_away_grows_with_their_number_and_not_with_its_square(
+    live: LiveServer, new_site: NewSite, redis: Redis, page_id: str
+) -> None:
+    """The store does nothing else meanwhile: after the death of a worker with many visitors, and as they leave."""
+    services = live.app.services
+    beat, leave = scripts.Beat(redis, services.keys), scripts.LeavePage(redis, services.keys)
+    site_id, page = new_site.site.id, PageId(page_id)
+
+    async def busy_us(work: Awaitable[object]) -> int:
+        await redis.config_resetstat()
+        await work
+        return int((await redis.info("commandstats"))["cmdstat_evalsha"]["usec"])
+
+    async def with_users(number: int) -> tuple[int, int]:
+        """Half of them are on a worker that dies, and half on another."""
+        doomed, staying = ([UserId(new_uuid()) for _ in range(number // 2)] for _ in range(2))
+        later = 2 + scripts.GONE_AFTER_MS
+        await beat(site_id, page, worker="other", now_ms=later, connections=1, users=staying)
+        await beat(site_id, page, worker="doomed", now_ms=1, connections=1, users=doomed)
+        leaving = await busy_us(leave(site_id, page, doomed[0], worker="doomed"))
+        taking = await busy_us(beat(site_id, page, worker="other", now_ms=later, connections=1, users=[]))
+        assert await present(redis, page_id) == set(staying)
+        await beat(site_id, page, worker="other", now_ms=2 * later, connections=0, users=[])
+        return leaving, taking
+
+    await with_users(2)  # so that the store knows the scripts
+    few = [await with_users(500) for _ in range(5)]
+    many = [await with_users(2000) for _ in range(5)]
+    for what, number in (("leaving", 0), ("taking away", 1)):
+        ratio = min(costs[number] for costs in many) / min(costs[number] for costs in few)
+        assert ratio < (2 if what == "leaving" else 8), f"{what}: four times the users cost {ratio:.1f} times as much"
+
+
 async def test_a_page_on_which_only_a_killed_server_was_forgets_by_itself(
-    live: LiveServer, people: tuple[Person, Person], redis: Redis
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
 ) -> None:
     """S3-61: nobody is left who could take them away, so the store does."""
     ada, _ = people
-    page_id = new_uuid()
     async with live.ear(ada.key, ada.token) as ear:
         await ear.subscribe(page_id)
         await ear.say("typing", page_id=page_id)
@@ -200,11 +276,10 @@ async def test_a_page_on_which_only_a_killed_server_was_forgets_by_itself(
 
 
 async def test_who_stopped_writing_five_seconds_ago_is_not_listed(
-    live: LiveServer, people: tuple[Person, Person], redis: Redis, clock: ManualClock
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, clock: ManualClock, page_id: str
 ) -> None:
     """S3-60"""
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(ada.key, ada.token) as adas:
         await adas.subscribe(page_id)
         await adas.say("typing", page_id=page_id)
@@ -222,11 +297,10 @@ async def test_who_stopped_writing_five_seconds_ago_is_not_listed(
 
 
 async def test_a_hundred_typing_messages_in_a_second_are_two_writes_at_most(
-    live: LiveServer, people: tuple[Person, Person], redis: Redis, clock: ManualClock
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, clock: ManualClock, page_id: str
 ) -> None:
     """S3-62"""
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(ada.key, ada.token) as adas, live.ear(bob.key, bob.token) as bobs:
         await adas.subscribe(page_id)
         await bobs.subscribe(page_id)
@@ -248,10 +322,9 @@ async def test_a_hundred_typing_messages_in_a_second_are_two_writes_at_most(
 
 
 async def test_writing_and_stopping_cross_servers(
-    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis
+    live: LiveServer, other: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
 ) -> None:
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(ada.key, ada.token) as adas, other.ear(bob.key, bob.token) as bobs:
         await adas.subscribe(page_id)
         await bobs.subscribe(page_id)
@@ -278,10 +351,11 @@ async def test_events_cross_servers(
         assert (await there.hear_of("new_comment"))["comment"] == root
 
 
-async def test_signing_in_on_an_open_socket(live: LiveServer, people: tuple[Person, Person], redis: Redis) -> None:
+async def test_signing_in_on_an_open_socket(
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str
+) -> None:
     """Ours, so that no token stands in an address (T8)."""
     ada, bob = people
-    page_id = new_uuid()
     async with live.ear(ada.key) as adas, live.ear(bob.key, bob.token) as bobs:
         assert await adas.hear() == ("connected", {"user_id": None})
         await adas.subscribe(page_id)
@@ -343,11 +417,133 @@ async def test_a_session_that_ended_unheard_is_noticed_all_the_same(
         await asyncio.gather(checking, loses(ear, 4401, seconds=1))
 
 
-async def test_a_blocked_user_is_told_and_cut_off_and_looks_on_as_nobody(
-    app: Application, live: LiveServer, people: tuple[Person, Person], new_site: NewSite, redis: Redis
+@pytest.mark.parametrize("kind", ["socket", "stream"])
+async def test_a_session_that_ends_while_its_channel_is_asked_for_does_not_stay(
+    live: LiveServer, people: tuple[Person, Person], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Its token was good a moment ago, and the word of its end came before anybody listened."""
+    ada, _ = people
+    listener, channel = live.app.services.listener, live.app.services.keys.user(UserId(ada.id)).channel()
+    subscribe = listener.subscribe
+
+    async def too_late(wanted: str, receive: Receiver) -> None:
+        if wanted == channel:
+            assert (await ada.call("POST", "/v1/auth/logout")).status_code == 200
+        await subscribe(wanted, receive)
+
+    monkeypatch.setattr(listener, "subscribe", too_late)
+    if kind == "socket":
+        async with live.ear(ada.key, ada.token) as ear:
+            await loses(ear, 4401, seconds=5)
+        return
+    async with asyncio.timeout(5), httpx.AsyncClient(base_url=f"http://127.0.0.1:{live.port}") as web:
+        headers = {"authorization": f"Bearer {ada.token}", "projectid": ada.key}
+        answer = await web.get("/v1/events", params={"page_url": URL}, headers=headers)  # which comes to an end
+        assert (answer.status_code, answer.text) == (200, "")
+
+
+async def test_a_session_that_ended_while_nobody_listened_is_noticed_when_we_do_again(
+    live: LiveServer, people: tuple[Person, Person], redis: Redis
 ) -> None:
     ada, bob = people
-    page_id = new_uuid()
+    async with live.ear(ada.key, ada.token) as ear, live.ear(bob.key, bob.token) as bobs:
+        await ear.subscribe(new_uuid())
+        await bobs.subscribe(new_uuid())
+        for session_id in await redis.smembers(f"user:{ada.id}:sessions"):
+            async for key in redis.scan_iter(match=f"*{session_id}*"):
+                await redis.delete(key)
+        await redis.client_kill_filter(_type="pubsub")
+        await loses(ear, 4401, seconds=5)
+        await bobs.nothing_but("viewers", "resync")
+
+
+async def test_a_shadow_ban_hides_those_who_are_here_and_its_end_shows_them(
+    app: Application, live: LiveServer, people: tuple[Person, Person], new_site: NewSite, redis: Redis, page_id: str
+) -> None:
+    ada, bob = people
+    channel, banned = app.services.keys.user(UserId(ada.id)).channel(), f"site:{new_site.site.id}:shadowbanned"
+    async with live.ear(bob.key, bob.token) as bobs:
+        await bobs.subscribe(page_id)
+        async with live.ear(ada.key, ada.token) as first, live.ear(ada.key, ada.token) as second:
+            await first.subscribe(page_id)
+            await second.subscribe(page_id)
+            assert (await bobs.hear_of("user_joined"))["user"]["id"] == ada.id
+            await redis.sadd(banned, ada.id)
+            await redis.publish(channel, '{"type":"standing"}')
+            assert (await bobs.hear_of("user_left"))["user_id"] == ada.id
+            assert await present(redis, page_id) == {bob.id}
+            async with live.ear(ada.key, ada.token) as third:  # never counted, so its end takes nothing away
+                await third.subscribe(page_id)
+            await redis.srem(banned, ada.id)
+            await redis.publish(channel, '{"type":"standing"}')
+            assert (await bobs.hear_of("user_joined"))["user"]["id"] == ada.id
+            await first.connection.close()
+            await until(lambda: app.services.hub.connections == 2, "the first to be forgotten")
+            await bobs.nothing_but("viewers")
+            assert await present(redis, page_id) == {ada.id, bob.id}
+        assert (await bobs.hear_of("user_left"))["user_id"] == ada.id
+
+
+async def test_one_page_with_trouble_does_not_silence_the_others(
+    live: LiveServer, people: tuple[Person, Person], redis: Redis, page_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, _ = people
+    nonsense, healthy = new_uuid(), new_uuid()
+    beat = live.app.services.hub._beat
+
+    async def stumble(site_id: SiteId, page: PageId, **rest: Any) -> scripts.Pulse:
+        if page == nonsense:
+            raise ValueError("a fault of ours")
+        return await beat(site_id, page, **rest)
+
+    monkeypatch.setattr(live.app.services.hub, "_beat", stumble)
+    await redis.set(f"page:{page_id}:viewers", "of another kind")
+    async with live.ear(ada.key) as ear:
+        for page in (page_id, nonsense, healthy):
+            await ear.subscribe(page)
+        assert await ear.hear_of("viewers", seconds=5) == {"page_id": healthy, "viewers": 1}
+    await redis.delete(f"page:{page_id}:viewers")
+
+
+async def test_presence_comes_before_everything_else_about_a_page(
+    live: LiveServer, people: tuple[Person, Person], page_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Contract 6. Whoever came meanwhile is on the list and not told of once more."""
+    ada, bob = people
+    hub = live.app.services.hub
+    root = await write(ada, "to vote on")
+    async with live.ear(ada.key, ada.token) as adas, live.ear(ada.key) as late, live.ear(bob.key, bob.token) as bobs:
+        await adas.subscribe(page_id)
+        await late.hear_of("connected")
+        may_look, look = asyncio.Event(), hub._look
+
+        async def slow_to_look(*args: Any, **rest: Any) -> scripts.Sight:
+            await may_look.wait()
+            return await look(*args, **rest)
+
+        monkeypatch.setattr(hub, "_look", slow_to_look)
+        await late.say("subscribe", page_id=page_id)
+        (room,) = hub._rooms.values()
+        await until(lambda: len(room.clients) == 2, "the newcomer")
+        await bobs.say("subscribe", page_id=page_id)
+        assert (await adas.hear_of("user_joined"))["user"]["id"] == bob.id
+        await vote(bob, root["i"], "up")
+        await adas.hear_of("vote_update")
+        may_look.set()
+        method, params = await late.hear()
+        assert method == "presence"
+        assert {user["id"] for user in params["users"]} == {ada.id, bob.id}
+        heard = [await late.hear()]
+        while heard[-1][0] != "vote_update":
+            heard.append(await late.hear())
+        assert {method for method, _ in heard} <= {"viewers", "vote_update"}
+        await late.nothing_but("viewers")
+
+
+async def test_a_blocked_user_is_told_and_cut_off_and_looks_on_as_nobody(
+    app: Application, live: LiveServer, people: tuple[Person, Person], new_site: NewSite, redis: Redis, page_id: str
+) -> None:
+    ada, bob = people
     async with live.ear(ada.key, ada.token) as adas, live.ear(bob.key, bob.token) as bobs:
         await adas.subscribe(page_id)
         await bobs.subscribe(page_id)
@@ -366,10 +562,9 @@ async def test_a_blocked_user_is_told_and_cut_off_and_looks_on_as_nobody(
 
 
 async def test_a_shadow_banned_user_is_seen_by_nobody(
-    live: LiveServer, people: tuple[Person, Person], new_site: NewSite, redis: Redis
+    live: LiveServer, people: tuple[Person, Person], new_site: NewSite, redis: Redis, page_id: str
 ) -> None:
     ada, bob = people
-    page_id = new_uuid()
     await redis.sadd(f"site:{new_site.site.id}:shadowbanned", ada.id)
     async with live.ear(bob.key, bob.token) as bobs:
         await bobs.subscribe(page_id)

@@ -29,13 +29,14 @@ SMALL_BUFFER = 4096
 class Page:
     """A page with one long comment, which can be announced as often as one likes."""
 
-    def __init__(self, redis: Redis, page_id: str, comment_id: str) -> None:
+    def __init__(self, redis: Redis, site_id: str, page_id: str, comment_id: str) -> None:
         self.id = page_id
+        self._site_id = site_id
         self._redis = redis
         self._comment_id = comment_id
 
     async def announce(self, times: int) -> None:
-        event = json.dumps({"type": "edit_comment", "comment_id": self._comment_id})
+        event = json.dumps({"type": "edit_comment", "comment_id": self._comment_id, "site_id": self._site_id})
         for _ in range(times):
             await self._redis.publish(f"page:{self.id}", event)
 
@@ -49,7 +50,7 @@ async def ada(http: httpx.AsyncClient, new_site: NewSite) -> Person:
 async def page(http: httpx.AsyncClient, new_site: NewSite, redis: Redis, ada: Person) -> Page:
     comment = await write(ada, "x" * 9000)
     page_id, _ = await page_of(http, new_site)
-    return Page(redis, page_id, comment["i"])
+    return Page(redis, new_site.site.id, page_id, comment["i"])
 
 
 async def heard_edits(ear: Ear, number: int) -> float:
@@ -215,10 +216,12 @@ async def test_a_stream_whose_reader_leaves_is_forgotten_whole(
         headers = {"authorization": f"Bearer {ada.token}", "projectid": ada.key}
         for _ in range(3):
             async with web.stream("GET", "/v1/events", params={"page_url": URL}, headers=headers) as answer:
-                async for line in answer.aiter_lines():
+                lines = answer.aiter_lines()  # kept, or the answer would be closed with it
+                async for line in lines:
                     if line.startswith("event: presence"):
+                        # Before the loop is left: with its iterator the stream may end at any moment.
+                        assert await redis.smembers(f"page:{page.id}:presence") == {ada.id}
                         break
-                assert await redis.smembers(f"page:{page.id}:presence") == {ada.id}
             await until(lambda: hub.connections == 0, "the stream to be forgotten")
             await until(lambda: not (hub._rooms or hub._of_user or hub._ears or hub._per_address), "all that was kept")
 

@@ -125,7 +125,7 @@ async def test_a_long_time_with_stalled_readers() -> None:
                 await raws[-1].send(call("subscribe", page_id=hot_page))
                 stalled += 1
 
-        edit = json.dumps({"type": "edit_comment", "comment_id": comment["i"]})
+        edit = json.dumps({"type": "edit_comment", "comment_id": comment["i"], "site_id": site.site.id})
         full_mb = memory_mb(server.process.pid)
         samples: list[float] = []
         sent = [0] * PAGES
@@ -139,7 +139,8 @@ async def test_a_long_time_with_stalled_readers() -> None:
             page = number % PAGES
             sent[page] += 1
             # A version and a number on each, so that a gap shows on either side. The first page has a comment already.
-            event = {"type": "lock_update", "locked": [sent[page], time.time()], "version": sent[page] + (page == 0)}
+            locked, version = [sent[page], time.time()], sent[page] + (page == 0)
+            event = {"type": "lock_update", "locked": locked, "version": version, "site_id": site.site.id}
             await redis.publish(f"page:{pages[page]}", json.dumps(event))
             while edits < (now - started) * EDITS_A_SECOND:
                 edits += 1

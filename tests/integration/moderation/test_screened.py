@@ -8,9 +8,12 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_comments import URL, outline, read, write
 from tests.integration.moderation.test_decisions import decide, queued, staff
+from tests.integration.render.reading import Browser
 from tests.make import ManualClock
 from tests.people import create
 from threadkit.app import Application
+from threadkit.moderation.model import Attempt, Verdict
+from threadkit.moderation.outside.model import Visitor
 from threadkit.moderation.rules import ScreeningRules, WordsRule
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
 
@@ -110,3 +113,49 @@ async def test_a_comment_that_stands_is_confirmed_though_its_text_cannot_be_reme
     monkeypatch.setattr(app.services.screener, "after_post", away)
     await write(ada, "hi")
     assert outline(await read(http, site)) == ["hi"]
+
+
+async def test_the_screens_know_of_every_text_where_it_came_from(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[bool, Visitor, bool]] = []
+    screen = app.services.screener.screen
+
+    async def watched(attempt: Attempt, visitor: Visitor) -> Verdict:
+        seen.append((attempt.is_edit, visitor, bool(attempt.client)))
+        return await screen(attempt, visitor)
+
+    monkeypatch.setattr(app.services.screener, "screen", watched)
+    http.headers["user-agent"] = "Browser/1.0"
+    ada = await create(http, new_site, "ada")
+    comment = await write(ada, "one")
+    await ada.call("PUT", f"/v1/comments/{comment['i']}", {"content": "two"})
+    await ada.call("PATCH", f"/v1/comments/{comment['i']}", {"text": "three"})
+    browser = Browser(http, new_site)
+    await browser.send(await browser.open(), name="Guest", content="four")
+    visitor = Visitor(address="127.0.0.1", user_agent="Browser/1.0")
+    assert seen == [(is_edit, visitor, True) for is_edit in (False, True, True, False)]
+
+
+async def test_json_clients_can_have_a_trap_and_say_how_long_their_form_was_open(
+    app: Application, http: httpx.AsyncClient
+) -> None:
+    site = await blog(app)
+    headers = {"projectid": site.site.api_key_public, "idempotency-key": "once"}
+
+    async def send(text: str, **form: object) -> dict[str, object]:
+        body = {"page_url": URL, "content": text, "author_name": "Guest"} | form
+        answer = await http.post("/v1/comments", json=body, headers=headers)
+        assert answer.status_code == 200, answer.text
+        comment: dict[str, object] = answer.json()["comment"]
+        return comment
+
+    assert "s" not in await send("nothing said")
+    assert "s" not in await send("a person", website="", form_age_ms=9000)
+    assert (await send("a filled trap", website="https://spam.example"))["s"] == "pending"
+    hasty = await send("in no time", form_age_ms=300)
+    assert hasty["s"] == "pending"
+    assert await send("in no time", form_age_ms=9000) == hasty, "the same request again, though later"
+    for wrong in (-1, "soon", 10**12):
+        body = {"page_url": URL, "content": "hi", "author_name": "Guest", "form_age_ms": wrong}
+        assert (await http.post("/v1/comments", json=body, headers=headers)).status_code == 422

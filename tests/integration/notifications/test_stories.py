@@ -3,7 +3,8 @@
 import httpx
 from redis.asyncio import Redis
 
-from tests.integration.comments.test_comments import URL, write
+from tests.integration.comments.agreement import disagreements
+from tests.integration.comments.test_comments import URL, read, write
 from tests.integration.comments.test_votes import vote
 from tests.integration.notifications.inbox import answer, inbox, kept, settle, told
 from tests.make import ManualClock
@@ -66,6 +67,33 @@ async def test_whoever_is_named_is_told_and_whoever_is_answered_too_only_once(
     await settle(app)
     assert await told(bob) == [("mention", "what do you say, @bob and @ada?")]
     assert await told(ada) == [("reply", "what do you say, @bob and @ada?")]
+
+
+async def test_whoever_is_answered_is_told_however_deep_the_thread_is_s3_17(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis, ada: Person, eve: Person, bob: Person
+) -> None:
+    chain = [await write(bob, "0")]
+    for number in range(1, 101):
+        chain.append(await answer(eve if number == 100 else bob, chain[-1], str(number)))
+    reply = await answer(ada, chain[-1], "to eve")
+    further = await answer(eve, reply, "back to ada")
+    assert [reply["q"], further["q"]] == [chain[100]["i"], reply["i"]]
+    await settle(app)
+    assert ("reply", "to eve") in await told(eve)
+    assert await told(ada) == [("reply", "back to ada")]
+    assert ("reply", "to eve") not in await told(bob), "it hangs on his comment, but does not answer it"
+    level = (await read(http, new_site))["tree"]["c"]
+    for _ in range(100):
+        level = level[0]["r"]
+    assert [(node["t"], node["q"]) for node in level] == [
+        ("100", chain[99]["i"]),
+        ("to eve", chain[100]["i"]),
+        ("back to ada", reply["i"]),
+    ]
+    assert (await eve.call("DELETE", f"/v1/comments/{further['i']}")).status_code == 204
+    await settle(app)
+    assert await told(ada) == []
+    assert await disagreements(redis, shadowed=()) == []
 
 
 async def test_an_edit_tells_those_it_names_anew_and_takes_it_from_those_it_names_no_longer(

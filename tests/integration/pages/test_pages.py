@@ -61,6 +61,33 @@ async def test_an_id_of_the_sites_own_names_a_page_whatever_its_address(
     assert (await read(http, new_site, page_url="article-42"))["total"] == 0
 
 
+async def test_every_call_about_a_comment_knows_its_page_by_the_sites_own_id(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    mo, bob = await staff(app, http, new_site, "mo", Role.MODERATOR), await create(http, new_site, "bob")
+    place = {"page_url": OLD, "page_id": "article-42"}
+    comment = (await mo.call("POST", "/v1/comments", {"content": "hi", **place})).json()["comment"]
+    ours = (await read(http, new_site, page_id="article-42"))["page_id"]
+    for page_id in ("article-42", ours):
+        for person, method, path, body in (
+            (bob, "POST", "/vote", {"direction": "up"}),
+            (mo, "PUT", "", {"content": "changed"}),
+            (mo, "POST", "/pin", {}),
+            (bob, "POST", "/report", {"reason": "spam"}),
+        ):
+            named = body | place | {"page_id": page_id, "path": [comment["i"]]}
+            answer = await person.call(method, f"/v1/comments/{comment['i']}{path}", named)
+            assert answer.status_code < 300, (page_id, path, answer.text)
+            wrong = await person.call(method, f"/v1/comments/{comment['i']}{path}", named | {"page_id": "article-43"})
+            assert wrong.status_code == 404
+    counts = await http.get(
+        "/v1/counts",
+        params={"page_id": ["article-42", "article-43", ours], "url": [OLD]},
+        headers={"projectid": new_site.site.api_key_public},
+    )
+    assert counts.json() == {"counts": {"article-42": 1, "article-43": 0, ours: 1, OLD: 0}}
+
+
 async def test_an_id_of_another_sites_page_names_a_page_of_ones_own(
     app: Application, http: httpx.AsyncClient, new_site: NewSite
 ) -> None:

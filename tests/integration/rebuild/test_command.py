@@ -1,5 +1,6 @@
 """`threadkit rebuild` as an owner types it, beside a running server."""
 
+import asyncio
 import json
 import signal
 import tempfile
@@ -12,6 +13,7 @@ from redis import Redis
 
 from tests.integration.server.program import Server, run, serving
 from tests.integration.server.test_cli import json_of
+from tests.wait import until
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +85,8 @@ def test_an_unknown_site_is_a_sentence(server: Server) -> None:
 
 
 def test_a_new_formula_is_shown_to_be_under_way(site: dict[str, str], server: Server, comments: list[str]) -> None:
+    ranking = f"site:{site['id']}:ranking"
+    asyncio.run(until(lambda: bool(store(server).exists(ranking)), "the server to note which formula it ranked with"))
     server.process.send_signal(signal.SIGSTOP)  # or it may be done before it can be shown
     try:
         result = run("site", "set", site["id"], "hot.decay_s=99", "--data", str(server.folder))

@@ -293,3 +293,14 @@ async def test_a_guest_is_called_what_they_called_themselves(
     for channel in (await reader.rss(), await reader.atom()):
         assert b"__anon" not in ElementTree.tostring(channel)
     assert sorted(text(item, CREATOR) for item in (await reader.rss()).findall("item")) == sorted(names)
+
+
+async def test_links_follow_a_page_that_moved(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, reader: Reader
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "hi")
+    moved = f"{URL}/moved"
+    await app.services.pages.move(new_site.site, URL, moved)
+    for params in ({}, {"page_url": URL}, {"page_url": moved}):
+        assert text(await reader.rss(**params), "item/link").startswith(f"{moved}#")

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from tests.integration.render.reading import URL, Browser, authors
+from tests.integration.render.reading import URL, Browser, Node, authors
 from tests.make import ManualClock
 from tests.people import create
 from threadkit.app import Application
@@ -64,7 +64,7 @@ async def test_a_refused_post_says_why_and_keeps_the_text(
 async def test_what_was_refused_is_shown_as_text_only(browser: Browser) -> None:
     evil = "</textarea><script>alert(1)</script>"
     page = await browser.send(
-        await browser.open(), name='"><script>alert(1)</script>', content="\n" + evil, website="x", status=400
+        await browser.open(), name='"><script>alert(1)</script>', content="\n" + evil, token="", status=400
     )
     assert page.one("textarea").text == f"\n\n{evil}"
     assert page.one("input", name="name").attrs["value"] == '"><script>alert(1)</script>'
@@ -80,13 +80,39 @@ async def test_a_held_comment_is_acknowledged_and_not_shown(
     assert "Am I there?" not in page.text
 
 
-async def test_the_trap_is_hidden_and_catches(http: httpx.AsyncClient, new_site: NewSite, browser: Browser) -> None:
+async def test_the_trap_is_hidden_and_does_what_the_site_says(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, browser: Browser
+) -> None:
     page = await browser.open()
     trap = next(node for node in page.one("form").all("p") if node.all("input", name="website"))
     assert "hidden" in trap.attrs
-    page = await browser.send(page, name="Bot", content="Buy!", website="https://spam.example", status=400)
+
+    async def fall_for_it(page: Node, status: int = 200) -> Node:
+        return await browser.send(page, name="Bot", content="Buy!", website="https://spam.example", status=status)
+
+    page = await fall_for_it(page)
+    assert page.one("p", role="status").text == "Thank you. Your comment waits for a moderator."
+    await app.services.sites.change(new_site.site.id, settings={"screening.honeypot.action": "refuse"})
+    page = await fall_for_it(await browser.open(), status=403)
     assert "program" in page.one("p", role="alert").text
     assert await total(http, new_site) == 0
+    await app.services.sites.change(new_site.site.id, settings={"screening.honeypot.enabled": False})
+    assert authors(await fall_for_it(await browser.open())) == ["Bot"]
+
+
+async def test_a_form_that_is_sent_too_fast_waits_where_the_site_says_so(
+    app: Application, new_site: NewSite, browser: Browser, clock: ManualClock
+) -> None:
+    await app.services.sites.change(
+        new_site.site.id, settings={"screening.too_fast.enabled": True, "screening.too_fast.seconds": 5}
+    )
+    page = await browser.open()
+    clock.advance(seconds=4)
+    held = await browser.send(page, name="Bot", content="Buy!")
+    assert held.one("p", role="status").text == "Thank you. Your comment waits for a moderator."
+    page = await browser.open()
+    clock.advance(seconds=5)
+    assert authors(await browser.send(page, name="Ada", content="I have read it.")) == ["Ada"]
 
 
 async def test_a_form_is_good_for_its_own_page_and_site_only(

@@ -29,16 +29,17 @@
 -- ARGV[6] events for the outbox, as a JSON list of texts
 -- ARGV[7] the only status it may have, or ''
 -- ARGV[8] how long it can be undone, s
--- ARGV[9] then the ids of the comment and its ancestors
+-- ARGV[9] the updated_at it must still have, or ''
+-- ARGV[10] then the ids of the comment and its ancestors
 --
 -- Returns {'OK', status before, id of the log entry or ''}, {'MISSING'} when it was deleted already or is not there,
--- {'MOVED'} when its page did, or {'UNFIT', status}.
+-- {'CHANGED'} when its page moved or its text was changed, or {'UNFIT', status}.
 
-local comment, id = KEYS[19], ARGV[9]
-local found = redis.call('HMGET', comment, 'status', 'page_id', 'author_id', 'mentions', 'reply_count')
+local comment, id = KEYS[19], ARGV[10]
+local found = redis.call('HMGET', comment, 'status', 'page_id', 'author_id', 'mentions', 'reply_count', 'updated_at')
 local before = found[1]
 if not before or before == 'deleted' then return { 'MISSING' } end
-if found[2] ~= ARGV[3] then return { 'MOVED' } end
+if found[2] ~= ARGV[3] or (ARGV[9] ~= '' and found[6] ~= ARGV[9]) then return { 'CHANGED' } end
 if ARGV[7] ~= '' and before ~= ARGV[7] then return { 'UNFIT', before } end
 
 local fields = cjson.decode(ARGV[1])
@@ -60,7 +61,7 @@ end
 -- Whoever was told of it: its author of votes, those it names, and whom it answers.
 local told = found[4] and cjson.decode(found[4]) or {}
 told[#told + 1] = found[3]
-if #ARGV > 9 then told[#told + 1] = redis.call('HGET', KEYS[19 + 5], 'author_id') or nil end
+if #ARGV > 10 then told[#told + 1] = redis.call('HGET', KEYS[19 + 5], 'author_id') or nil end
 local deleted = { type = 'comment_deleted', comment_id = id, told = told }
 redis.call('XADD', KEYS[13], '*', 'event', cjson.encode(deleted))
 for _, event in ipairs(cjson.decode(ARGV[6])) do redis.call('XADD', KEYS[13], '*', 'event', event) end
@@ -82,10 +83,10 @@ if not is_listed and tonumber(found[5] or '0') > 0 then
 end
 
 local less = 0
-local nodes = is_listed and #ARGV - 8 or 0
+local nodes = is_listed and #ARGV - 9 or 0
 for node = 1, nodes do
   local first = 19 + (node - 1) * 5
-  local above = ARGV[8 + node]
+  local above = ARGV[9 + node]
   local record = redis.call('HMGET', KEYS[first], 'status', 'reply_count')
   if record[1] ~= 'deleted' or tonumber(record[2] or '0') > 0 then break end
   if redis.call('ZREM', KEYS[first + 1], above) == 0 then break end

@@ -1,4 +1,5 @@
--- Give a comment a new text, if it is still there and still the same as when it was read.
+-- Give a comment a new text, if it is still there and still the same as when it was read. One that is shown and has to
+-- be hidden with its new text is a decision: moderation/lua/decide.lua.
 --
 -- KEYS[1] comment   hash
 -- KEYS[2] page      hash
@@ -13,6 +14,7 @@
 -- ARGV[6] page id
 -- ARGV[7] comment id
 -- ARGV[8] event for the outbox when it names others than before, as JSON, or ''
+-- ARGV[9] status it had when it was read
 --
 -- Returns 'OK', 'GONE', 'LOCKED' or 'CHANGED'.
 
@@ -22,6 +24,8 @@ if redis.call('HGET', KEYS[2], 'locked') == 'true' then return 'LOCKED' end
 if found[5] ~= ARGV[6] then return 'CHANGED' end
 -- The same write sent twice, after a lost answer, is fine.
 if found[2] ~= ARGV[1] then return found[4] == ARGV[5] and 'OK' or 'CHANGED' end
+-- Whoever decided meanwhile decided about the text before.
+if found[1] ~= ARGV[9] then return 'CHANGED' end
 redis.call('HSET', KEYS[1], unpack(cjson.decode(ARGV[2])))
 local gone = cjson.decode(ARGV[4])
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end

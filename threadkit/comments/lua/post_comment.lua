@@ -31,6 +31,7 @@
 -- ARGV[9] page id
 -- ARGV[10] how long a repeated request is known, s; '0' when it cannot be told apart
 -- ARGV[11] author
+-- ARGV[12] site id
 --
 -- Returns {'OK'}, {'REPEATED', id}, {'LOCKED'}, {'MOVED', page id} or {'PARENT_MISSING'}.
 
@@ -78,6 +79,7 @@ else
     tell_staff(KEYS[20], KEYS[13], { type = 'queued', comment_id = ARGV[1] })
   end
   -- Without a version, because nothing changed for anybody but the author, whose other windows hear of it.
-  redis.call('PUBLISH', KEYS[19], cjson.encode({ type = 'new_comment', comment_id = ARGV[1], only = ARGV[11] }))
+  local event = { type = 'new_comment', comment_id = ARGV[1], only = ARGV[11], site_id = ARGV[12] }
+  redis.call('PUBLISH', KEYS[19], cjson.encode(event))
 end
 return { 'OK' }

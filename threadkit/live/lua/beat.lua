@@ -1,9 +1,9 @@
 -- A worker says who looks at a page through it, and hears how many do in all.
 --
--- KEYS[1] presence         set
--- KEYS[2] presence_conns   zset
--- KEYS[3] page_channel     channel
--- KEYS[4] viewers          hash: worker → 'number ms'
+-- KEYS[1] page_channel     channel
+-- KEYS[2] page             hash
+-- KEYS[3] then the page's presence (set), presence_conns (zset), viewers (hash: worker → 'number ms'), typing (zset)
+-- KEYS[7] then the same four for a page that is not this site's
 -- ARGV[1] worker
 -- ARGV[2] now, ms
 -- ARGV[3] who was last heard of before this is gone, ms
@@ -12,39 +12,42 @@
 -- ARGV[6] how many connections this worker has; with none it goes from the list
 -- ARGV[7] then the users among them
 --
--- Returns how many connections look at the page.
+-- Returns how many connections look at the page, and the page's version.
 
+local lists, version = lists_of(KEYS, ARGV[4])
 for i = 7, #ARGV do
-  redis.call('ZADD', KEYS[2], ARGV[2], ARGV[i] .. '|' .. ARGV[1])
-  if redis.call('SADD', KEYS[1], ARGV[i]) == 1 then
-    redis.call('PUBLISH', KEYS[3], cjson.encode({ type = 'user_joined', user_id = ARGV[i], site_id = ARGV[4] }))
+  redis.call('ZADD', lists.conns, ARGV[2], ARGV[i] .. '|' .. ARGV[1])
+  if redis.call('SADD', lists.presence, ARGV[i]) == 1 then
+    redis.call('PUBLISH', KEYS[1], cjson.encode({ type = 'user_joined', user_id = ARGV[i], site_id = ARGV[4] }))
   end
 end
-take_away_silent(KEYS[1], KEYS[2], KEYS[3], ARGV[3], ARGV[4])
+take_away_silent(lists, KEYS[1], ARGV[3], ARGV[4])
 
-local before = tonumber(redis.call('HGET', KEYS[4], 'total') or '0')
+local before = tonumber(redis.call('HGET', lists.viewers, 'total') or '0')
 if ARGV[6] == '0' then
-  redis.call('HDEL', KEYS[4], ARGV[1])
+  redis.call('HDEL', lists.viewers, ARGV[1])
 else
-  redis.call('HSET', KEYS[4], ARGV[1], ARGV[6] .. ' ' .. ARGV[2])
+  redis.call('HSET', lists.viewers, ARGV[1], ARGV[6] .. ' ' .. ARGV[2])
 end
-local total = 0
-local entries = redis.call('HGETALL', KEYS[4])
+local total, workers = 0, 0
+local entries = redis.call('HGETALL', lists.viewers)
 for i = 1, #entries, 2 do
   if entries[i] ~= 'total' then
     local number, ms = string.match(entries[i + 1], '^(%d+) (%d+)$')
-    if tonumber(ms) < tonumber(ARGV[3]) then redis.call('HDEL', KEYS[4], entries[i]) else total = total + number end
+    if tonumber(ms) < tonumber(ARGV[3]) then
+      redis.call('HDEL', lists.viewers, entries[i])
+    else
+      total, workers = total + number, workers + 1
+    end
   end
 end
-if total == 0 then
-  redis.call('DEL', KEYS[4])
+if workers == 0 then
+  redis.call('DEL', lists.viewers)
 else
-  redis.call('HSET', KEYS[4], 'total', tostring(total))
-  redis.call('EXPIRE', KEYS[4], ARGV[5])
+  redis.call('HSET', lists.viewers, 'total', tostring(total))
 end
-redis.call('EXPIRE', KEYS[1], ARGV[5])
-redis.call('EXPIRE', KEYS[2], ARGV[5])
+for _, name in ipairs({ 'presence', 'conns', 'viewers' }) do redis.call('EXPIRE', lists[name], ARGV[5]) end
 if total ~= before then
-  redis.call('PUBLISH', KEYS[3], cjson.encode({ type = 'viewers', viewers = total, site_id = ARGV[4] }))
+  redis.call('PUBLISH', KEYS[1], cjson.encode({ type = 'viewers', viewers = total, site_id = ARGV[4] }))
 end
-return total
+return { total, version }

@@ -43,17 +43,21 @@
 -- ARGV[14] JSON list for what hangs on it: {id, created ms, up, down, hot}
 -- ARGV[15] JSON list of the ids of the comments above it; needed when it is hidden and its parent is only a place
 -- ARGV[16] how long it can be undone, s
+-- ARGV[17] the updated_at it must still have, or ''
+-- ARGV[18] 'true' when its author edits it, and the fields hold the new text: not where the page is locked
 --
--- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, PARENT_GONE, NO_APPEAL when it would
--- grant one that does not wait, or UNFIT with the status.
+-- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, LOCKED, PARENT_GONE, NO_APPEAL when it
+-- would grant one that does not wait, or UNFIT with the status.
 
 local record =
   redis.call('HMGET', KEYS[1], 'status', 'page_id', 'upvotes', 'downvotes', 'is_shadowed', 'buried', 'is_unposted')
 local status, is_shadowed, buried = record[1], record[5] == 'true', record[6]
 if not status or status == 'deleted' then return { 'MISSING' } end
+if ARGV[18] == 'true' and redis.call('HGET', KEYS[2], 'locked') == 'true' then return { 'LOCKED' } end
 if not string.find(' ' .. ARGV[5] .. ' ', ' ' .. status .. ' ', 1, true) then return { 'UNFIT', status } end
 local counts = cjson.decode(ARGV[8])
 if record[2] ~= ARGV[2] or record[3] ~= counts[1] or record[4] ~= counts[2] then return { 'CHANGED' } end
+if ARGV[17] ~= '' and redis.call('HGET', KEYS[1], 'updated_at') ~= ARGV[17] then return { 'CHANGED' } end
 local entry = cjson.decode(ARGV[10])
 local appeal_state = redis.call('HGET', KEYS[1], 'appeal_state')
 if entry.action == 'appeal_granted' and appeal_state ~= 'open' then return { 'NO_APPEAL' } end

@@ -4,12 +4,13 @@
 -- changes   zset: comment by the version that changed it; only the newest are kept
 -- channel   the page's
 -- id        the comment, or nil when it is about the page itself
--- event     table with a type; its version is added
+-- event     table with a type; its version is added, and whose page it is: others can listen to its channel too
 --
 -- In the same step as the change, so listeners hear of every version once and in order.
 
 local function announce(page, changes, channel, id, event)
   event.version = redis.call('HINCRBY', page, 'version', 1)
+  event.site_id = redis.call('HGET', page, 'site_id')
   if id then
     redis.call('ZADD', changes, event.version, id)
     redis.call('ZREMRANGEBYRANK', changes, 0, -1001)
@@ -22,5 +23,6 @@ local function announce_all(page, changes, channel)
   redis.call('DEL', changes)
   local version = redis.call('HINCRBY', page, 'version', 1)
   redis.call('HSET', page, 'changes_from', version)
-  redis.call('PUBLISH', channel, cjson.encode({ type = 'resync', version = version }))
+  local site = redis.call('HGET', page, 'site_id')
+  redis.call('PUBLISH', channel, cjson.encode({ type = 'resync', version = version, site_id = site }))
 end

@@ -18,7 +18,8 @@
 -- ARGV[3] voter
 -- ARGV[4] page id
 -- ARGV[5] 'true' when only votes up are allowed
--- ARGV[6] 'true' when the voter is shadowed: the vote is kept and answered, and counts for nobody else
+-- ARGV[6] 'true' when the voter is shadowed: the vote is kept and answered, and counts for nobody else; one from before
+--         that is counted no longer when it is taken back or switched
 --
 -- ARGV[7] score of the first rank that follows
 -- ARGV[8] then the hot ranks of that score, the next, and so on, as text
@@ -37,13 +38,14 @@ if ARGV[5] == 'true' and ARGV[2] == 'down' and before ~= 'down' then return 'UP_
 
 local after = ARGV[2]
 if before == after then after = '' end
-local counted = before
+local is_shadowed = ARGV[6] == 'true'
+local counted, counts = before, is_shadowed and '' or after
 if before ~= '' and redis.call('HGET', KEYS[3], ARGV[1]) == before .. '?' then counted = '' end
-local up = tonumber(comment[5]) + (after == 'up' and 1 or 0) - (counted == 'up' and 1 or 0)
-local down = tonumber(comment[6]) + (after == 'down' and 1 or 0) - (counted == 'down' and 1 or 0)
+local up = tonumber(comment[5]) + (counts == 'up' and 1 or 0) - (counted == 'up' and 1 or 0)
+local down = tonumber(comment[6]) + (counts == 'down' and 1 or 0) - (counted == 'down' and 1 or 0)
 up, down = math.max(0, up), math.max(0, down)
 local hot = ARGV[8 + up - down - tonumber(ARGV[7])]
-if ARGV[6] ~= 'true' and (up - down < tonumber(ARGV[7]) or not hot) then return { 'FAR', up - down } end
+if counts ~= counted and (up - down < tonumber(ARGV[7]) or not hot) then return { 'FAR', up - down } end
 
 if after == '' then
   redis.call('DEL', KEYS[2])
@@ -51,10 +53,12 @@ if after == '' then
   if redis.call('EXISTS', KEYS[3]) == 0 then redis.call('SREM', KEYS[4], ARGV[4]) end
 else
   redis.call('SET', KEYS[2], after)
-  redis.call('HSET', KEYS[3], ARGV[1], ARGV[6] == 'true' and after .. '?' or after)
+  redis.call('HSET', KEYS[3], ARGV[1], is_shadowed and after .. '?' or after)
   redis.call('SADD', KEYS[4], ARGV[4])
 end
-if ARGV[6] == 'true' then return { up, down, after } end
+local answer = { up, down, after }
+if is_shadowed then answer = { up + (after == 'up' and 1 or 0), down + (after == 'down' and 1 or 0), after } end
+if counts == counted then return answer end
 redis.call('HSET', KEYS[1], 'upvotes', tostring(up), 'downvotes', tostring(down))
 redis.call('ZADD', KEYS[6], 'XX', up - down, ARGV[1])
 redis.call('ZADD', KEYS[7], 'XX', up - down, ARGV[1])
@@ -66,7 +70,7 @@ announce(KEYS[5], KEYS[10], KEYS[11], ARGV[1], event)
 local change = (up - down) - (tonumber(comment[5]) - tonumber(comment[6]))
 if change ~= 0 and comment[2] ~= ARGV[3] then
   local karma = { type = 'karma', user_id = comment[2], change = change }
-  karma.comment_id, karma.voter, karma.vote = ARGV[1], ARGV[3], after
+  karma.comment_id, karma.voter, karma.vote = ARGV[1], ARGV[3], counts
   redis.call('XADD', KEYS[9], '*', 'event', cjson.encode(karma))
 end
-return { up, down, after }
+return answer

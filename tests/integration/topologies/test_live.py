@@ -1,0 +1,68 @@
+"""Live pages on a cluster and behind Sentinel."""
+
+import httpx
+import pytest
+
+from tests.integration.comments.test_comments import write
+from tests.integration.comments.test_votes import vote
+from tests.integration.live.ears import serving
+from tests.integration.live.test_events import page_of
+from tests.integration.topologies.nodes import on_both
+from tests.people import create
+from tests.wait import until
+from threadkit.app import Application
+from threadkit.live import hub
+from threadkit.sites.model import NewSite
+
+pytestmark = on_both
+
+
+async def test_readers_of_two_workers_see_each_other_and_what_is_written(
+    app: Application, other: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada, bob = await create(http, new_site, "ada"), await create(http, new_site, "bob")
+    page_id, _ = await page_of(http, new_site)
+    for application in (app, other):
+        await until(lambda: application.services.listener.is_listening, "the listener")  # noqa: B023
+    async with (
+        serving(app) as here,
+        serving(other) as there,
+        here.ear(ada.key, ada.token) as adas,
+        there.ear(bob.key, bob.token) as bobs,
+    ):
+        await adas.subscribe(page_id)
+        assert {user["id"] for user in (await bobs.subscribe(page_id))["users"]} == {ada.id, bob.id}
+        assert (await adas.hear_of("user_joined"))["user"]["id"] == bob.id
+        root = await write(ada, "the first")
+        await vote(bob, root["i"], "up")
+        for ear in (adas, bobs):
+            assert (await ear.hear_of("new_comment"))["comment"]["i"] == root["i"]
+            assert (await ear.hear_of("vote_update"))["upvotes"] == 1
+        await bobs.say("typing", page_id=page_id)
+        assert (await adas.hear_of("typing"))["user"]["id"] == bob.id
+        await bobs.say("unsubscribe", page_id=page_id)
+        assert (await adas.hear_of("user_left"))["user_id"] == bob.id
+
+
+async def test_an_event_that_was_lost_on_its_way_is_noticed_at_a_heartbeat(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node that dies takes events along which it had not passed on, and our own connection stays."""
+    monkeypatch.setattr(hub, "BEAT_EVERY_S", 0.2)
+    monkeypatch.setattr(hub, "CHANGES_EVERY_S", 0.1)
+    ada = await create(http, new_site, "ada")
+    await write(ada, "the first")
+    page_id, _ = await page_of(http, new_site)
+    await until(lambda: app.services.listener.is_listening, "the listener")
+    async with serving(app) as here, here.ear(ada.key) as ear:
+        await ear.subscribe(page_id)
+        await write(ada, "heard")
+        await ear.hear_of("new_comment")
+        await app.services.store.redis.hincrby(app.services.keys.site(new_site.site.id).page(page_id), "version", 1)
+        assert await ear.hear_of("resync") == {"page_id": page_id}
+        await write(ada, "heard too")
+        await ear.hear_of("new_comment")
+        (room,) = app.services.hub._rooms.values()
+        beaten = room.beat_at
+        await until(lambda: room.beat_at > beaten + 0.5, "more heartbeats")
+        await ear.nothing_but("viewers")  # and nothing is wrong any more
