@@ -19,6 +19,7 @@ ROUTES = {
     ("GET", "/health"): "open",
     ("GET", "/readyz"): "open",
     ("GET", "/version"): "open",
+    ("GET", "/api/config/usage"): "open",
     ("GET", "/metrics"): "open",
     ("GET", "/openapi.json"): "open",
     ("GET", "/docs"): "open",
