@@ -172,10 +172,15 @@ class CloseReports(KeyedScript):
     async def __call__(self, site_id: SiteId, closing: Closing, *, entry: dict[str, Any]) -> tuple[int, str | None]:
         """How many people had reported it, and under which entry of the log that can be undone."""
         keys = self._keys.site(site_id)
-        closed, *entry_id = await self._run(
-            keys=_report_keys(keys, closing.comment_id), args=[_json(entry), _json(closing), UNDO_S]
+        reply = await self._run(
+            keys=_report_keys(keys, closing.comment_id), args=[_json(entry), _json(closing), UNDO_S, site_id]
         )
-        return int(closed), entry_id[0] if entry_id else None
+        match reply:
+            case [closed, entry_id]:
+                return int(closed), str(entry_id)
+            case [0]:
+                return 0, None
+        raise CommentNotFound
 
 
 class ReopenReports(KeyedScript):
@@ -187,7 +192,7 @@ class ReopenReports(KeyedScript):
     ) -> str | None:
         """The id of the log entry; None when it is too late."""
         keys = _report_keys(self._keys.site(site_id), comment_id)
-        reply = await self._run(keys=keys, args=[comment_id, undoes, _json(entry)])
+        reply = await self._run(keys=keys, args=[comment_id, undoes, _json(entry), site_id])
         return None if reply == "LATE" else str(reply)
 
 

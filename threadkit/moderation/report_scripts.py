@@ -60,7 +60,7 @@ class Appeal(KeyedScript):
         keys = self._keys.site(site_id)
         reply = await self._run(
             keys=[keys.comment(comment_id), keys.appeals(), keys.modlog()],
-            args=[comment_id, author, text, now_ms, repr(HIDE_AT), _json(entry)],
+            args=[comment_id, author, text, now_ms, repr(HIDE_AT), _json(entry), site_id],
         )
         match reply:
             case ["OK"]:
