@@ -29,6 +29,7 @@ from threadkit.moderation.cards import CardQueries
 from threadkit.moderation.claims import ClaimService
 from threadkit.moderation.decisions import DecisionService
 from threadkit.moderation.deleting import Deleting
+from threadkit.moderation.everywhere import BansEverywhere
 from threadkit.moderation.filter import LearningFilter
 from threadkit.moderation.gate import ModerationGate
 from threadkit.moderation.jobs import JobService
@@ -119,6 +120,7 @@ class Services:
     reports: ReportService
     reporters: ReporterRecords
     appeals: AppealService
+    everywhere: BansEverywhere
     people: PeopleService
     standing: StandingQueries
     jobs: JobService
@@ -402,13 +404,30 @@ def build(
         keys=keys,
         clock=clock,
         standing=standing,
-        registry=user_registry,
-        site_queries=site_queries,
-        log=moderation_log,
+        wake_outbox=outbox.wake,
+    )
+    everywhere = BansEverywhere(
+        redis=redis, keys=keys, clock=clock, standing=standing, registry=user_registry, site_queries=site_queries
+    )
+    appeals = AppealService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        comment_queries=comment_queries,
+        roles=roles,
+        decisions=decisions,
         wake_outbox=outbox.wake,
     )
     undo = UndoService(
-        clock=clock, log=moderation_log, decisions=decisions, deleting=deleting, people=people, reports=reports
+        clock=clock,
+        log=moderation_log,
+        comment_queries=comment_queries,
+        decisions=decisions,
+        deleting=deleting,
+        people=people,
+        everywhere=everywhere,
+        reports=reports,
+        appeals=appeals,
     )
     return Services(
         settings=settings,
@@ -452,16 +471,9 @@ def build(
         undo=undo,
         reports=reports,
         reporters=reporters,
-        appeals=AppealService(
-            redis=redis,
-            keys=keys,
-            clock=clock,
-            comment_queries=comment_queries,
-            roles=roles,
-            decisions=decisions,
-            wake_outbox=outbox.wake,
-        ),
+        appeals=appeals,
         people=people,
+        everywhere=everywhere,
         standing=standing,
         jobs=jobs,
         notes=notes,

@@ -155,6 +155,8 @@ class Comment(Struct, frozen=True, kw_only=True):
     """What its author is told of that, where it is less."""
     decided_by: UserId | None = None
     """The moderator who decided last."""
+    decided_in: str | None = None
+    """The entry of the log with the newest decision about it: only that one can be undone."""
     report_weight: float | None = None
     appeal: str | None = None
     """Why its author thinks that it should be shown after all; once for each comment."""

@@ -13,7 +13,8 @@ from threadkit.errors import Forbidden, Invalid
 from threadkit.ids import CommentId, SiteId
 from threadkit.moderation.decision_scripts import NoOpenAppeal
 from threadkit.moderation.decisions import DecisionService
-from threadkit.moderation.report_scripts import Appeal, DeclineAppeal
+from threadkit.moderation.log import LogEntry
+from threadkit.moderation.report_scripts import Appeal, DeclineAppeal, ReopenAppeal
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
 from threadkit.sites.roles import RoleService
@@ -70,6 +71,7 @@ class AppealService:
         self._wake_outbox = wake_outbox
         self._appeal = Appeal(redis, keys)
         self._decline_appeal = DeclineAppeal(redis, keys)
+        self._reopen_appeal = ReopenAppeal(redis, keys)
 
     async def appeal(self, site: Site, comment_id: CommentId, words: str, *, by: Viewer) -> None:
         words = texts.clean_source(words)
@@ -100,22 +102,30 @@ class AppealService:
             raise objection
         if ruling == "grant":
             return (await self._decisions.grant_appeal(site, comment_id, by=by, reason=reason)).entry_id
-        told = ModAction(
-            user_id=comment.author_id,
-            action="appeal_declined",
-            comment_id=comment_id,
-            by=by.id,
-            reason=reason,
-            at_ms=self._clock.now_ms(),
-        )
         entry = self._entry(site, "appeal_declined", comment_id, by, reason) | {"user_id": comment.author_id}
-        entry_id = await self._decline_appeal(site.id, comment_id, by.id, entry=entry, event=told.encoded)
+        entry_id = await self._decline_appeal(site.id, comment_id, by.id, entry=entry, event=_told(entry))
+        self._wake_outbox(site.id)
+        return entry_id
+
+    async def take_back(self, site: Site, declined: LogEntry, *, by: Viewer) -> str:
+        """An appeal that was declined waits again. The answer is the id of the log entry."""
+        if declined.comment_id is None:
+            raise CommentNotFound
+        entry = self._entry(site, "undo_appeal_declined", declined.comment_id, by, reason=None)
+        entry |= {"user_id": declined.user_id}
+        entry_id = await self._reopen_appeal(site.id, declined.comment_id, declined, entry=entry, event=_told(entry))
         self._wake_outbox(site.id)
         return entry_id
 
     def _entry(self, site: Site, action: str, comment_id: CommentId, by: Viewer, reason: str | None) -> dict[str, Any]:
         facts: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment_id, "by": by.id}
         return facts | {"reason": reason, "at_ms": self._clock.now_ms()}
+
+
+def _told(entry: dict[str, Any]) -> bytes:
+    """The author hears of it."""
+    facts = {name: entry[name] for name in ("user_id", "action", "comment_id", "by", "reason", "at_ms")}
+    return ModAction(**facts).encoded
 
 
 def _objection(comment: Comment, by: Viewer, staff: set[Any]) -> Forbidden | None:

@@ -22,6 +22,12 @@ class NoOpenAppeal(Conflict):
     code = "no_open_appeal"
 
 
+class TooLateToUndo(Conflict):
+    """This can no longer be undone: {why}."""
+
+    code = "too_late_to_undo"
+
+
 class Decided(Struct, frozen=True):
     """What a decision changed, and the place of its entry in the log."""
 
@@ -57,6 +63,8 @@ class Case(Struct, frozen=True, kw_only=True):
     events: Sequence[bytes]
     posted_event: bytes
     closing: Closing | None
+    undoes: str = ""
+    """The log entry that is taken back, if nothing was decided since."""
 
 
 class Decide(KeyedScript):
@@ -123,6 +131,7 @@ class Decide(KeyedScript):
                 _json([_placed(one) for one in case.under]),
                 _json([one.id for one in case.above]),
                 UNDO_S,
+                case.undoes,
             ],
         )
 
@@ -139,6 +148,8 @@ def _understood(reply: Any) -> Decided | ThreadKitError:
             return ParentNotFound()
         case ["NO_APPEAL"]:
             return NoOpenAppeal()
+        case ["LATER"]:
+            return TooLateToUndo(why="something else was decided since")
     return CommentNotFound()
 
 

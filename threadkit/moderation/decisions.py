@@ -45,7 +45,7 @@ _FROM: dict[str, Sequence[Status]] = {
     "spam": (Status.PENDING, Status.APPROVED, Status.REJECTED),
     "hide": (Status.APPROVED,),
 }
-_SAID = ("held_for", "told_why", "decided_by")
+_SAID = ("held_for", "told_why", "decided_by", "decided_in")
 
 
 class AlreadyDecided(Conflict):
@@ -74,6 +74,8 @@ class _Verdict(Struct, frozen=True, kw_only=True):
     told: str | None = None
     said: dict[str, str] | None = None
     """What was said of the comment before, when that is to be said again."""
+    undoes: str = ""
+    """The entry of the log that is taken back."""
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -152,7 +154,7 @@ class DecisionService:
         may = True
         for start in range(0, len(ordered), BATCH):
             batch = ordered[start : start + BATCH]
-            may = may and (start == 0 or await self._may_still(by))
+            may = may and (start == 0 or await self.may_still(by))
             if not may:
                 outcome.failed |= {comment.id: Forbidden.code for comment in batch}
             elif action == "delete":
@@ -172,6 +174,7 @@ class DecisionService:
             allowed=(Status(entry.after),),
             by=by.id,
             said=entry.said,
+            undoes=entry.id,
         )
         return await self._settle(site, entry.comment_id, verdict)
 
@@ -223,7 +226,8 @@ class DecisionService:
 
         await asyncio.gather(*(one(comment.id) for comment in batch))
 
-    async def _may_still(self, by: Viewer) -> bool:
+    async def may_still(self, by: Viewer) -> bool:
+        """Whether whoever began something long still moderates."""
         now = await self._user_queries.viewer(by.id, by.session.id, by.site_id)
         return now is not None and now.role >= Role.MODERATOR
 
@@ -259,6 +263,7 @@ class DecisionService:
             events=_events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms),
             posted_event=posted_event(comment),
             closing=_closing(comment, action, verdict.status, by=by, now_ms=now_ms),
+            undoes=verdict.undoes,
         )
 
     async def _places_above(self, comment: Comment) -> list[Comment]:

@@ -76,6 +76,11 @@ class ModerationLog:
         return _read(*found[0], is_whole=True) if found else None
 
 
+def stream_order(entry_id: str) -> tuple[int, ...]:
+    """By this the ids of entries sort from the oldest to the newest."""
+    return tuple(int(part) for part in entry_id.split("-"))
+
+
 def _read(entry_id: str, fields: dict[str, Any], *, is_whole: bool = False) -> LogEntry:
     entry = msgspec.json.decode(fields["entry"], type=LogEntry)
     entry.id = entry_id

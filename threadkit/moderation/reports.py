@@ -12,9 +12,14 @@ from threadkit.comments.queries import CommentQueries
 from threadkit.comments.tree import is_visible
 from threadkit.errors import Invalid
 from threadkit.ids import CommentId, PageId, SiteId, UserId
-from threadkit.moderation.decision_scripts import AddReport, CloseReports, NotInThisState, ReopenReports
+from threadkit.moderation.decision_scripts import (
+    AddReport,
+    CloseReports,
+    NotInThisState,
+    ReopenReports,
+    TooLateToUndo,
+)
 from threadkit.moderation.decisions import DecisionService
-from threadkit.moderation.deleting import TooLateToUndo
 from threadkit.moderation.log import LogEntry
 from threadkit.moderation.reporters import Record, ReporterRecords
 from threadkit.sites.model import Site

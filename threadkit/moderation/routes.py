@@ -19,6 +19,7 @@ from threadkit.moderation.claim_scripts import Claimant
 from threadkit.moderation.decisions import Action, Expected, Outcome
 from threadkit.moderation.log import LogEntry
 from threadkit.moderation.queries import Wanted
+from threadkit.moderation.undoing import Undone
 from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.users.access import requires_moderator
@@ -70,6 +71,10 @@ class Bulk(Struct):
     ids: Annotated[list[str], Meta(min_length=1, max_length=MOST_AT_ONCE)]
     reason: Reason | None = None
     expects: Expected | None = None
+
+
+class Undoing(Struct):
+    ids: Annotated[list[Annotated[str, Meta(max_length=50)]], Meta(min_length=1, max_length=MOST_AT_ONCE)]
 
 
 class Log(Struct):
@@ -237,6 +242,18 @@ async def undo(
     return Done(await services.undo.undo(site, entry_id, by=viewer))
 
 
+@post("/undo", status_code=200, summary="Take many decisions back")
+async def undo_all(
+    data: JSONBody[Undoing],
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
+) -> Undone:
+    """Up to 1,000, such as all that a bulk action did. What cannot be taken back is said with its code and holds nobody
+    up."""
+    return await services.undo.undo_all(site, data.ids, by=viewer)
+
+
 @get("/log", summary="Who did what to whom")
 async def log(
     site: NamedDependency[Site],
@@ -271,6 +288,7 @@ _HANDLERS: list[Any] = [
     delete_comment,
     bulk,
     undo,
+    undo_all,
     log,
 ]
 router = Router(

@@ -237,7 +237,7 @@ async def test_a_job_stops_when_who_began_it_may_not_go_on(
             await admin.call("POST", f"/v1/moderation/ban/{mo.id}", {})
         case "banned everywhere":
             user = await app.services.users.existing(UserId(mo.id))
-            await app.services.people.ban_everywhere(user, is_on=True, by=None, reason=None)
+            await app.services.everywhere.ban(user, is_on=True, by=None, reason=None)
         case "promoted":
             await app.services.roles.grant(new_site.site.id, UserId(ada.id), Role.MODERATOR)
     await app.services.outbox.drain()

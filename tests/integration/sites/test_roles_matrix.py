@@ -257,7 +257,7 @@ class World:
             user = await services.users.existing(UserId(person.id))
             await services.people.unban(site, user.id, by=None)
             await services.people.shadowban(site, user.id, by=None, is_on=False)
-            await services.people.ban_everywhere(user, is_on=False, by=None, reason=None)
+            await services.everywhere.ban(user, is_on=False, by=None, reason=None)
         wanted = {UserId(self.people[name].id): role for name, role in self.roles.items()}
         held = dict(await self.staff())
         for user_id, role in wanted.items():

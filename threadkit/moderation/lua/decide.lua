@@ -43,15 +43,17 @@
 -- ARGV[14] JSON list for what hangs on it: {id, created ms, up, down, hot}
 -- ARGV[15] JSON list of the ids of the comments above it; needed when it is hidden and its parent is only a place
 -- ARGV[16] how long it can be undone, s
+-- ARGV[17] the log entry that must be the newest decision about it, or ''
 --
 -- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, PARENT_GONE, NO_APPEAL when it would
--- grant one that does not wait, or UNFIT with the status.
+-- grant one that does not wait, UNFIT with the status, or LATER when something was decided after that entry.
 
 local record =
   redis.call('HMGET', KEYS[1], 'status', 'page_id', 'upvotes', 'downvotes', 'is_shadowed', 'buried', 'is_unposted')
 local status, is_shadowed, buried = record[1], record[5] == 'true', record[6]
 if not status or status == 'deleted' then return { 'MISSING' } end
 if not string.find(' ' .. ARGV[5] .. ' ', ' ' .. status .. ' ', 1, true) then return { 'UNFIT', status } end
+if ARGV[17] ~= '' and redis.call('HGET', KEYS[1], 'decided_in') ~= ARGV[17] then return { 'LATER' } end
 local counts = cjson.decode(ARGV[8])
 if record[2] ~= ARGV[2] or record[3] ~= counts[1] or record[4] ~= counts[2] then return { 'CHANGED' } end
 local entry = cjson.decode(ARGV[10])
@@ -78,8 +80,10 @@ if is_shown and not was_shown and ARGV[3] ~= '' then
 end
 
 -- What is said of it now is written down too, so that undoing can say it again.
-local said = redis.call('HMGET', KEYS[1], 'held_for', 'told_why', 'decided_by')
-entry.said = { held_for = said[1] or nil, told_why = said[2] or nil, decided_by = said[3] or nil }
+entry.said = {}
+for _, name in ipairs({ 'held_for', 'told_why', 'decided_by', 'decided_in' }) do
+  entry.said[name] = redis.call('HGET', KEYS[1], name) or nil
+end
 redis.call('HSET', KEYS[1], 'status', ARGV[4])
 local fields = cjson.decode(ARGV[9])
 if #fields[1] > 0 then redis.call('HSET', KEYS[1], unpack(fields[1])) end
@@ -196,4 +200,6 @@ if news then
 end
 entry.before, entry.after = status, ARGV[4]
 local at = redis.call('XADD', KEYS[15], '*', 'entry', cjson.encode(entry))
+-- What is taken back was never decided: the newest decision is again the one before.
+if ARGV[17] == '' then redis.call('HSET', KEYS[1], 'decided_in', at) end
 return { 'OK', status, at }
