@@ -363,7 +363,6 @@ def build(
         standing=standing,
         user_queries=user_queries,
         remover=Remover(redis=redis, keys=keys, clock=clock, comment_queries=comment_queries, snapshots=snapshots),
-        log=moderation_log,
         wake_outbox=outbox.wake,
     )
     jobs.register(outbox.handlers)
@@ -394,11 +393,13 @@ def build(
         keys=keys,
         clock=clock,
         comment_queries=comment_queries,
+        site_queries=site_queries,
         roles=roles,
         decisions=decisions,
         reporters=reporters,
         wake_outbox=outbox.wake,
     )
+    reports.register(outbox.handlers)
     people = PeopleService(
         redis=redis,
         keys=keys,

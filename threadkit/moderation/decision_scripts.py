@@ -7,12 +7,20 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from threadkit.comments.model import Closing, Comment, CommentChanged, CommentNotFound, ParentNotFound, Status
+from threadkit.comments.model import (
+    HIDE_AT,
+    Closing,
+    Comment,
+    CommentChanged,
+    CommentNotFound,
+    ParentNotFound,
+    Status,
+)
 from threadkit.comments.model import NotInThisState as NotInThisState
 from threadkit.comments.scripts import UNDO_S, change_keys, level_keys
 from threadkit.errors import Conflict, ThreadKitError
 from threadkit.ids import CommentId, SiteId, UserId
-from threadkit.storage.keys import SiteKeys
+from threadkit.storage.keys import REPORT_SOURCES_S, SiteKeys
 from threadkit.storage.lua import KeyedScript
 
 
@@ -65,6 +73,8 @@ class Case(Struct, frozen=True, kw_only=True):
     closing: Closing | None
     undoes: str = ""
     """The log entry that is taken back, if nothing was decided since."""
+    least_reports: float = 0.0
+    """What its reports must weigh together."""
 
 
 class Decide(KeyedScript):
@@ -132,6 +142,7 @@ class Decide(KeyedScript):
                 _json([one.id for one in case.above]),
                 UNDO_S,
                 case.undoes,
+                repr(case.least_reports),
             ],
         )
 
@@ -163,13 +174,37 @@ class AddReport(KeyedScript):
     repeatable = True
 
     async def __call__(
-        self, site_id: SiteId, comment_id: CommentId, reporter: UserId, report: bytes, *, now_ms: int, weight: float
+        self,
+        site_id: SiteId,
+        comment_id: CommentId,
+        reporter: UserId,
+        report: bytes,
+        *,
+        now_ms: int,
+        weight: float,
+        source: str,
+        event: bytes,
     ) -> tuple[int, float]:
         """How many people reported it, and with which weight together."""
         keys = self._keys.site(site_id)
         reply = await self._run(
-            keys=[keys.comment(comment_id), keys.reports(), keys.comment_reports(comment_id)],
-            args=[reporter, report.decode(), now_ms, repr(weight)],
+            keys=[
+                keys.comment(comment_id),
+                keys.reports(),
+                keys.comment_reports(comment_id),
+                keys.report_sources(comment_id),
+                keys.outbox(),
+            ],
+            args=[
+                reporter,
+                report.decode(),
+                now_ms,
+                repr(weight),
+                source,
+                REPORT_SOURCES_S,
+                repr(HIDE_AT),
+                event.decode(),
+            ],
         )
         if not reply:
             raise CommentNotFound

@@ -1,6 +1,7 @@
 """What moderators do with comments: approve, reject, call spam, delete, and take it back."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ from msgspec import Struct
 
 from threadkit import scoring
 from threadkit.clock import Clock, iso
-from threadkit.comments.model import Closing, Comment, CommentChanged, CommentNotFound, NotInThisState, Status
+from threadkit.comments.model import HIDE_AT, Closing, Comment, CommentChanged, CommentNotFound, NotInThisState, Status
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.service import posted_event
 from threadkit.comments.snapshots import Snapshots
@@ -76,6 +77,7 @@ class _Verdict(Struct, frozen=True, kw_only=True):
     """What was said of the comment before, when that is to be said again."""
     undoes: str = ""
     """The entry of the log that is taken back."""
+    least_reports: float = 0.0
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -117,7 +119,7 @@ class DecisionService:
         told: str | None = None,
         expects: Expected | None = None,
     ) -> Decided:
-        """By a moderator, or by nobody when reports weigh enough. The author hears the reason, or what is `told` instead.
+        """By a moderator, or by nobody when a screen objects. The author hears the reason, or what is `told` instead.
         Whoever `expects` that it still waits is refused when somebody else was quicker."""
         try:
             if action == "delete":
@@ -133,6 +135,20 @@ class DecisionService:
             action="appeal_granted", status=Status.APPROVED, allowed=_FROM["approve"], by=by.id, reason=reason
         )
         return await self._settle(site, comment_id, verdict)
+
+    async def hide_reported(self, site: Site, comment_id: CommentId, *, by: UserId | None) -> None:
+        """Take a comment off its page because of its reports, unless somebody has looked at them meanwhile."""
+        reason = "reported by a moderator" if by else "reported by several people"
+        verdict = _Verdict(
+            action="hide",
+            status=_BECOMES["hide"],
+            allowed=_FROM["hide"],
+            by=by,
+            reason=reason,
+            least_reports=HIDE_AT,
+        )
+        with contextlib.suppress(NotInThisState, CommentNotFound):
+            await self._settle(site, comment_id, verdict)
 
     async def decide_all(
         self,
@@ -264,6 +280,7 @@ class DecisionService:
             posted_event=posted_event(comment),
             closing=_closing(comment, action, verdict.status, by=by, now_ms=now_ms),
             undoes=verdict.undoes,
+            least_reports=verdict.least_reports,
         )
 
     async def _places_above(self, comment: Comment) -> list[Comment]:

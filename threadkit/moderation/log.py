@@ -44,10 +44,6 @@ class ModerationLog:
         found = await self._redis.xrevrange(self._keys.site(site_id).modlog(), start, "-", count=limit)
         return [_read(entry_id, fields) for entry_id, fields in found]
 
-    async def write(self, site_id: SiteId, entry: dict[str, Any]) -> None:
-        """For what is no script's own step; whatever a script changes is written down by the script."""
-        await self._redis.xadd(self._keys.site(site_id).modlog(), {"entry": msgspec.json.encode(entry)})
-
     async def about(self, site_id: SiteId, user_id: UserId, *, limit: int) -> list[LogEntry]:
         """The newest about one person, among the newest few thousand of all."""
         found: list[LogEntry] = []

@@ -66,15 +66,15 @@ async def ban(
     viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
 ) -> Response[Banned]:
-    """For some `hours`, or for ever. With `delete_comments` everything they wrote here goes too: the newest hundred at
-    once, the rest soon after, by the job whose id is in the answer. `X-Undo` lifts the ban again
+    """For some `hours`, or for ever. With `delete_comments` everything they wrote here goes too: a job begins, the newest
+    hundred are looked at before the answer, and if that is not all its id is in the answer. `X-Undo` lifts the ban again
     (`/v1/moderation/undo/…`); what was deleted stays so."""
     user = await services.users.existing(as_id(UserId, user_id))
     undo = await services.people.ban(site, user.id, by=viewer, hours=data.hours, reason=data.reason)
     if not data.delete_comments:
         return _undoable(Banned(0), undo)
-    deleted, job = await services.jobs.delete_now(site, user.id, by=viewer.id)
-    return _undoable(Banned(deleted, job.id if job else None), undo)
+    job = await services.jobs.delete_now(site, user.id, by=viewer.id)
+    return _undoable(Banned(job.deleted, job.id if job.state == "running" else None), undo)
 
 
 @post("/unban/{user_id:str}", status_code=200, summary="Lift a ban")

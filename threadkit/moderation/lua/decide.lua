@@ -44,6 +44,7 @@
 -- ARGV[15] JSON list of the ids of the comments above it; needed when it is hidden and its parent is only a place
 -- ARGV[16] how long it can be undone, s
 -- ARGV[17] the log entry that must be the newest decision about it, or ''
+-- ARGV[18] what its reports must weigh together
 --
 -- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, PARENT_GONE, NO_APPEAL when it would
 -- grant one that does not wait, UNFIT with the status, or LATER when something was decided after that entry.
@@ -53,6 +54,7 @@ local record =
 local status, is_shadowed, buried = record[1], record[5] == 'true', record[6]
 if not status or status == 'deleted' then return { 'MISSING' } end
 if not string.find(' ' .. ARGV[5] .. ' ', ' ' .. status .. ' ', 1, true) then return { 'UNFIT', status } end
+if tonumber(redis.call('HGET', KEYS[1], 'report_weight') or '0') < tonumber(ARGV[18]) then return { 'UNFIT', status } end
 if ARGV[17] ~= '' and redis.call('HGET', KEYS[1], 'decided_in') ~= ARGV[17] then return { 'LATER' } end
 local counts = cjson.decode(ARGV[8])
 if record[2] ~= ARGV[2] or record[3] ~= counts[1] or record[4] ~= counts[2] then return { 'CHANGED' } end
