@@ -32,6 +32,7 @@ from threadkit.moderation.deleting import Deleting
 from threadkit.moderation.everywhere import BansEverywhere
 from threadkit.moderation.filter import LearningFilter
 from threadkit.moderation.gate import ModerationGate
+from threadkit.moderation.impartiality import Impartiality
 from threadkit.moderation.jobs import JobService
 from threadkit.moderation.learning import Learning
 from threadkit.moderation.log import ModerationLog
@@ -326,6 +327,7 @@ def build(
         snapshots=snapshots,
         wake_outbox=outbox.wake,
     )
+    impartiality = Impartiality(roles=roles)
     decisions = DecisionService(
         redis=redis,
         keys=keys,
@@ -334,6 +336,7 @@ def build(
         user_queries=user_queries,
         snapshots=snapshots,
         deleting=deleting,
+        impartiality=impartiality,
         wake_outbox=outbox.wake,
     )
 
@@ -423,6 +426,7 @@ def build(
         clock=clock,
         log=moderation_log,
         comment_queries=comment_queries,
+        impartiality=impartiality,
         decisions=decisions,
         deleting=deleting,
         people=people,

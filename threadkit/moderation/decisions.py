@@ -18,6 +18,7 @@ from threadkit.errors import Conflict, Forbidden, ThreadKitError
 from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.moderation.decision_scripts import Case, Decide, Decided, Ranked
 from threadkit.moderation.deleting import Deleting
+from threadkit.moderation.impartiality import Impartiality
 from threadkit.moderation.log import LogEntry
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
@@ -98,6 +99,7 @@ class DecisionService:
         user_queries: UserQueries,
         snapshots: Snapshots,
         deleting: Deleting,
+        impartiality: Impartiality,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._clock = clock
@@ -105,6 +107,7 @@ class DecisionService:
         self._user_queries = user_queries
         self._snapshots = snapshots
         self._deleting = deleting
+        self._impartiality = impartiality
         self._wake_outbox = wake_outbox
         self._decide = Decide(redis, keys)
 
@@ -123,7 +126,7 @@ class DecisionService:
         Whoever `expects` that it still waits is refused when somebody else was quicker."""
         try:
             if action == "delete":
-                return await self._deleting.delete(site, comment_id, by=_doer(by), reason=reason, expects=expects)
+                return await self._delete(site, comment_id, by=_doer(by), reason=reason, expects=expects)
             verdict = _verdict(action, by=by.id if by else None, reason=reason, told=told, expects=expects)
             return await self._settle(site, comment_id, verdict)
         except NotInThisState as error:
@@ -204,8 +207,14 @@ class DecisionService:
         expects: Expected | None,
     ) -> None:
         """All in one round trip; what was voted on or moved meanwhile is decided once more by itself."""
-        answers = await self._decide.all([await self._case(site, comment, verdict) for comment in batch])
-        for comment, answer in zip(batch, answers, strict=True):
+        allowed = []
+        for comment in batch:
+            if refusal := await self._objection(site, comment, verdict):
+                outcome.failed[comment.id] = refusal.code
+            else:
+                allowed.append(comment)
+        answers = await self._decide.all([await self._case(site, comment, verdict) for comment in allowed])
+        for comment, answer in zip(allowed, answers, strict=True):
             result: Decided | ThreadKitError = answer
             if isinstance(answer, CommentChanged):
                 try:
@@ -252,6 +261,8 @@ class DecisionService:
             comment = await self._comment_queries.by_id(site.id, comment_id)
             if comment is None or comment.status is Status.DELETED:
                 raise CommentNotFound
+            if refusal := await self._objection(site, comment, verdict):
+                raise refusal
             try:
                 decided = await self._decide(await self._case(site, comment, verdict))
             except CommentChanged:  # somebody voted in between
@@ -260,6 +271,19 @@ class DecisionService:
             self._wake_outbox(site.id)
             return decided
         raise CommentChanged
+
+    async def _delete(
+        self, site: Site, comment_id: CommentId, *, by: Viewer, reason: str | None, expects: Expected | None
+    ) -> Decided:
+        comment = await self._comment_queries.by_id(site.id, comment_id)
+        if comment is not None and (refusal := await self._impartiality.objection(site.id, comment, by.id, "delete")):
+            raise refusal
+        return await self._deleting.delete(site, comment_id, by=by, reason=reason, expects=expects)
+
+    async def _objection(self, site: Site, comment: Comment, verdict: _Verdict) -> Forbidden | None:
+        if verdict.by is None:
+            return None
+        return await self._impartiality.objection(site.id, comment, verdict.by, verdict.action)
 
     async def _case(self, site: Site, comment: Comment, verdict: _Verdict) -> Case:
         under = await self._comment_queries.under(comment, most=MOST_UNDER) if comment.reply_count else []
@@ -272,7 +296,7 @@ class DecisionService:
             under=[self._ranked(site, one) for one in under],
             above=await self._places_above(comment) if verdict.status is not Status.APPROVED else [],
             status=verdict.status,
-            allowed=verdict.allowed,
+            allowed=_allowed(comment, verdict),
             now_ms=now_ms,
             **verdict.fields,
             entry=entry,
@@ -302,6 +326,13 @@ def _verdict(
 ) -> _Verdict:
     allowed = (Status.PENDING,) if expects else _FROM[action]
     return _Verdict(action=action, status=_BECOMES[action], allowed=allowed, by=by, reason=reason, told=told)
+
+
+def _allowed(comment: Comment, verdict: _Verdict) -> Sequence[Status]:
+    """One's own comment that somebody turns down in between is not approved over that."""
+    if comment.author_id != verdict.by or comment.status is Status.REJECTED:
+        return verdict.allowed
+    return [status for status in verdict.allowed if status is not Status.REJECTED]
 
 
 def _plainly(error: ThreadKitError, expects: Expected | None) -> ThreadKitError:

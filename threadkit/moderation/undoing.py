@@ -16,6 +16,7 @@ from threadkit.moderation.decision_scripts import TooLateToUndo
 from threadkit.moderation.decisions import AT_A_TIME, BATCH, DecisionService
 from threadkit.moderation.deleting import Deleting
 from threadkit.moderation.everywhere import BansEverywhere
+from threadkit.moderation.impartiality import Impartiality
 from threadkit.moderation.log import LogEntry, ModerationLog, stream_order
 from threadkit.moderation.people import PeopleService
 from threadkit.moderation.reports import ReportService
@@ -49,6 +50,7 @@ class UndoService:
         clock: Clock,
         log: ModerationLog,
         comment_queries: CommentQueries,
+        impartiality: Impartiality,
         decisions: DecisionService,
         deleting: Deleting,
         people: PeopleService,
@@ -59,6 +61,7 @@ class UndoService:
         self._clock = clock
         self._log = log
         self._comment_queries = comment_queries
+        self._impartiality = impartiality
         self._decisions = decisions
         self._deleting = deleting
         self._people = people
@@ -120,6 +123,8 @@ class UndoService:
     async def _take_back(self, site: Site, entry: LogEntry, *, by: Viewer, asked_ms: int) -> str:
         if asked_ms - entry.at_ms > UNDO_S * 1000:
             raise TooLateToUndo(why="half a minute is over")
+        if entry.comment_id is not None:
+            await self._impartiality.check_undo(site.id, by.id, author_id=entry.user_id, decided_by=entry.by)
         if entry.action == "delete":
             return (await self._deleting.restore(site, entry, by=by)).entry_id
         if entry.action == "dismiss_reports":
