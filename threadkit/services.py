@@ -25,6 +25,7 @@ from threadkit.live.meters import LiveMeters
 from threadkit.live.staff import StaffStreams
 from threadkit.live.streams import Streams
 from threadkit.moderation.appeals import AppealService
+from threadkit.moderation.burying import Burying
 from threadkit.moderation.cards import CardQueries
 from threadkit.moderation.claims import ClaimService
 from threadkit.moderation.decisions import DecisionService
@@ -327,6 +328,15 @@ def build(
         snapshots=snapshots,
         wake_outbox=outbox.wake,
     )
+    Burying(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        comment_queries=comment_queries,
+        site_queries=site_queries,
+        snapshots=snapshots,
+        wake_outbox=outbox.wake,
+    ).register(outbox.handlers)
     impartiality = Impartiality(roles=roles)
     decisions = DecisionService(
         redis=redis,

@@ -19,7 +19,7 @@ from threadkit.comments.model import (
 from threadkit.comments.model import NotInThisState as NotInThisState
 from threadkit.comments.scripts import UNDO_S, change_keys, level_keys
 from threadkit.errors import Conflict, ThreadKitError
-from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.storage.keys import REPORT_SOURCES_S, SiteKeys
 from threadkit.storage.lua import KeyedScript
 
@@ -132,7 +132,7 @@ class Decide(KeyedScript):
                 " ".join(case.allowed),
                 case.now_ms,
                 comment.created_ms,
-                _json([str(comment.upvotes), str(comment.downvotes), case.ranked.hot]),
+                _json([str(comment.upvotes), str(comment.downvotes), case.ranked.hot, str(comment.reply_count)]),
                 _json([set_fields, list(case.remove_fields)]),
                 _json(case.entry),
                 _json([event.decode() for event in case.events]),
@@ -167,6 +167,37 @@ def _understood(reply: Any) -> Decided | ThreadKitError:
 def _placed(one: Ranked) -> list[str]:
     comment = one.comment
     return [comment.id, str(comment.created_ms), str(comment.upvotes), str(comment.downvotes), one.hot]
+
+
+class SettleUnder(KeyedScript):
+    file = "settle_under.lua"
+    uses = ("announce.lua",)
+    repeatable = True
+
+    async def __call__(self, page_id: PageId, replies: Sequence[Ranked], *, now_ms: int) -> int | None:
+        """How many changed; None when something was voted on or moved meanwhile."""
+        keys = self._keys.site(replies[0].comment.site_id)
+        parents = [one.comment.parent_id or one.comment.id for one in replies]
+        reply = await self._run(
+            keys=[
+                keys.page(page_id),
+                keys.page_new(page_id),
+                keys.page_top(page_id),
+                keys.page_hot(page_id),
+                keys.pinned(page_id),
+                *change_keys(keys, page_id),
+                *chain.from_iterable(
+                    [keys.comment(one.comment.id), keys.comment(parent), keys.replies(parent)]
+                    for one, parent in zip(replies, parents, strict=True)
+                ),
+            ],
+            args=[
+                page_id,
+                now_ms,
+                _json([[*_placed(one), parent] for one, parent in zip(replies, parents, strict=True)]),
+            ],
+        )
+        return None if reply == "CHANGED" else int(reply)
 
 
 class AddReport(KeyedScript):

@@ -16,6 +16,7 @@ from threadkit.comments.service import posted_event
 from threadkit.comments.snapshots import Snapshots
 from threadkit.errors import Conflict, Forbidden, ThreadKitError
 from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.moderation.burying import settling
 from threadkit.moderation.decision_scripts import Case, Decide, Decided, Ranked
 from threadkit.moderation.deleting import Deleting
 from threadkit.moderation.impartiality import Impartiality
@@ -30,7 +31,8 @@ from threadkit.users.viewer import Viewer
 
 Action = Literal["approve", "reject", "spam", "hide", "delete"]
 Expected = Literal["pending"]
-MOST_UNDER = 5000
+MOST_UNDER = 1000
+"""So much of what hangs on a comment changes in the same step; the rest follows through the outbox."""
 MOST_TRIES = 10
 BATCH = 100
 AT_A_TIME = 16
@@ -289,6 +291,9 @@ class DecisionService:
         under = await self._comment_queries.under(comment, most=MOST_UNDER) if comment.reply_count else []
         now_ms = self._clock.now_ms()
         action, by, reason = verdict.action, verdict.by, verdict.reason
+        events = _events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms)
+        if under:  # there may be more of it than that, or more by now
+            events.append(settling(comment.id))
         entry: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment.id, "by": by}
         entry |= {"user_id": comment.author_id, "reason": reason, "at_ms": now_ms}
         return Case(
@@ -300,7 +305,7 @@ class DecisionService:
             now_ms=now_ms,
             **verdict.fields,
             entry=entry,
-            events=_events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms),
+            events=events,
             posted_event=posted_event(comment),
             closing=_closing(comment, action, verdict.status, by=by, now_ms=now_ms),
             undoes=verdict.undoes,

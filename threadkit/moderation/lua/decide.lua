@@ -34,7 +34,7 @@
 -- ARGV[5] statuses it may have now, separated by spaces
 -- ARGV[6] now, ms
 -- ARGV[7] created, ms
--- ARGV[8] JSON {up, down, hot} that the hot score was computed from
+-- ARGV[8] JSON {up, down, hot, replies}: what the hot score was computed from, and how many replies were seen
 -- ARGV[9] JSON list of fields to set and to remove: {{name, value, …}, {name, …}}
 -- ARGV[10] log entry, as JSON; the status before is added
 -- ARGV[11] events for the outbox, as a JSON list of texts
@@ -49,8 +49,8 @@
 -- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, PARENT_GONE, NO_APPEAL when it would
 -- grant one that does not wait, UNFIT with the status, or LATER when something was decided after that entry.
 
-local record =
-  redis.call('HMGET', KEYS[1], 'status', 'page_id', 'upvotes', 'downvotes', 'is_shadowed', 'buried', 'is_unposted')
+local names = { 'status', 'page_id', 'upvotes', 'downvotes', 'is_shadowed', 'buried', 'is_unposted', 'reply_count' }
+local record = redis.call('HMGET', KEYS[1], unpack(names))
 local status, is_shadowed, buried = record[1], record[5] == 'true', record[6]
 if not status or status == 'deleted' then return { 'MISSING' } end
 if not string.find(' ' .. ARGV[5] .. ' ', ' ' .. status .. ' ', 1, true) then return { 'UNFIT', status } end
@@ -58,6 +58,7 @@ if tonumber(redis.call('HGET', KEYS[1], 'report_weight') or '0') < tonumber(ARGV
 if ARGV[17] ~= '' and redis.call('HGET', KEYS[1], 'decided_in') ~= ARGV[17] then return { 'LATER' } end
 local counts = cjson.decode(ARGV[8])
 if record[2] ~= ARGV[2] or record[3] ~= counts[1] or record[4] ~= counts[2] then return { 'CHANGED' } end
+if (record[8] or '0') ~= counts[4] then return { 'CHANGED' } end
 local entry = cjson.decode(ARGV[10])
 local appeal_state = redis.call('HGET', KEYS[1], 'appeal_state')
 if entry.action == 'appeal_granted' and appeal_state ~= 'open' then return { 'NO_APPEAL' } end
