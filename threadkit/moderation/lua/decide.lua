@@ -189,6 +189,8 @@ if ARGV[13] ~= '' then
 elseif string.sub(entry.action, 1, 5) == 'undo_' then
   reopen_reports(KEYS[1], KEYS[19], KEYS[20], KEYS[24], KEYS[14], ARGV[1])
 end
+-- Somebody who shows what reports have hidden has looked: from now on they count anew.
+if entry.action == 'undo_hide' then redis.call('HDEL', KEYS[1], 'report_weight') end
 -- Whatever shows a comment grants what its author asked for; taking that back opens the appeal again.
 if appeal_state == 'open' and ARGV[4] == 'approved' then
   redis.call('HSET', KEYS[1], 'appeal_state', 'granted')
