@@ -133,6 +133,8 @@ class CommentService:
         comment = self._new_comment(site, page_id, draft, body, author, parent_id)
         if objections := await self._gate.judge(site, comment, author=author, visit=visit):
             comment = replace(comment, status=Status.PENDING, is_unposted=True, **objections.fields)
+        elif objections is not None:
+            comment = replace(comment, **objections.fields)
         written = await self._write(site, comment, draft.title, request_key)
         await self._gate.remember(site, written, author=author, visit=visit, as_id=written.id)
         return written

@@ -37,6 +37,7 @@ class QueueItem(Struct, kw_only=True):
     comment: TreeComment
     page_url: str
     reasons: list[str]
+    flags: list[str]
     reports: float
     claimed_by: Claimant | None
 
@@ -109,6 +110,7 @@ async def queue(
             comment=TreeComment.of(comment),
             page_url=item.page_url,
             reasons=comment.held_for or [],
+            flags=comment.flags or [],
             reports=comment.report_weight or 0,
             claimed_by=claims.get(comment.id),
         )
