@@ -200,7 +200,7 @@ def build(
     outbox = OutboxWorker(redis=redis, keys=keys, clock=clock, queries=outbox_queries)
     site_queries = SiteQueries(redis=redis, keys=keys, clock=clock, listener=listener)
     sites = SiteService(redis=redis, keys=keys, clock=clock, queries=site_queries, keyring=keyring)
-    roles = RoleService(redis=redis, keys=keys)
+    roles = RoleService(redis=redis, keys=keys, clock=clock)
 
     user_queries = UserQueries(redis=redis, keys=keys, clock=clock)
     user_registry = UserRegistry(redis=redis, keys=keys, clock=clock, queries=user_queries)
@@ -468,7 +468,12 @@ def build(
         threads=threads,
         page_queries=page_queries,
         pages=PageService(
-            redis=redis, keys=keys, queries=page_queries, comment_queries=comment_queries, snapshots=snapshots
+            redis=redis,
+            keys=keys,
+            clock=clock,
+            queries=page_queries,
+            comment_queries=comment_queries,
+            snapshots=snapshots,
         ),
         snapshots=snapshots,
         votes=VoteService(

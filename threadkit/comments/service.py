@@ -216,10 +216,10 @@ class CommentService:
         self._on_changed(site.id)
         return None
 
-    async def pin(self, site: Site, comment_id: CommentId) -> PinState:
+    async def pin(self, site: Site, comment_id: CommentId, *, by: UserId) -> PinState:
         comment = await self._existing(site, comment_id)
         now_ms = self._clock.now_ms()
-        pinned = await self._toggle_pin(site.id, comment.page_id, comment.id, now_ms=now_ms)
+        pinned = await self._toggle_pin(site.id, comment.page_id, comment.id, now_ms=now_ms, by=by)
         self._snapshots.drop(comment.page_id)
         return PinState(pinned, now_ms if pinned else None)
 

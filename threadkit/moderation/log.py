@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 
@@ -23,6 +23,7 @@ class LogEntry(Struct, kw_only=True, omit_defaults=True):
     by: UserId | None = None
     user_id: UserId | None = None
     comment_id: CommentId | None = None
+    page_id: PageId | None = None
     reason: str | None = None
     before: str | None = None
     after: str | None = None

@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_comments import outline, read, write
 from tests.integration.moderation.test_decisions import decide, queued, staff
+from tests.integration.moderation.test_people import log_of
 from tests.integration.moderation.test_reports import outcomes, report
 from tests.integration.moderation.test_screened import blog
 from tests.integration.notifications.inbox import inbox, settle
@@ -104,7 +105,7 @@ async def test_another_moderator_grants_and_the_comment_is_shown(
     await settle(app)
     told = [(one["action"], one["reason"]) for one in (await inbox(ada))["notifications"]]
     assert sorted(told) == [("appeal_granted", "sorry"), ("reject", "spam?")]
-    entries = (await mo.call("GET", "/v1/moderation/log")).json()["entries"]
+    entries = (await log_of(mo))[::-1]
     assert [(one["action"], one["by"]) for one in entries] == [
         ("appeal_granted", other.id),
         ("appeal", ada.id),

@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 
 from tests.integration.comments.test_comments import outline, read, write
 from tests.integration.moderation.test_decisions import decide, queued, staff
+from tests.integration.moderation.test_people import log_of
 from tests.integration.notifications.inbox import inbox, settle
 from tests.integration.users.test_profiles import everything
 from tests.make import ManualClock
@@ -81,7 +82,7 @@ async def test_whoever_decides_about_what_they_reported_is_not_told(
     await report(bob, comment)
     await report(mo, comment)  # a moderator's report is enough to hide it, and the log says whose it was
     assert outline(await read(http, new_site)) == []
-    (entry,) = (await mo.call("GET", "/v1/moderation/log")).json()["entries"]
+    (entry,) = await log_of(mo)
     assert (entry["action"], entry["by"]) == ("hide", mo.id)
     await decide(mo, "reject", comment["i"])
     await settle(app)
@@ -311,7 +312,7 @@ async def test_a_comment_reported_enough_is_hidden_though_the_last_reporter_got_
             await other.call("POST", f"/v1/comments/{one['i']}/report", {})
     await settle(app)
     assert await queued(mo) == [comment["i"]]
-    (entry,) = (await mo.call("GET", "/v1/moderation/log")).json()["entries"]
+    (entry,) = await log_of(mo)
     assert (entry["action"], entry["by"]) == ("hide", other.id)
 
 

@@ -12,6 +12,7 @@ from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_comments import URL, outline, read, write
 from tests.integration.comments.test_votes import vote
 from tests.integration.moderation.test_decisions import decide, queued, staff
+from tests.integration.moderation.test_people import log_of
 from tests.make import ManualClock
 from tests.people import Person, create
 from threadkit.app import Application
@@ -233,7 +234,7 @@ async def test_undoing_is_once_in_time_and_not_over_somebody_elses_decision(
     assert (late.status_code, late.json()["code"]) == (409, "too_late_to_undo")
     assert (await undo(ada, second)).status_code == 403
     assert outline(await read(http, new_site)) == []
-    log = (await mo.call("GET", "/v1/moderation/log")).json()["entries"]
+    log = (await log_of(mo))[::-1]
     assert [(one["action"], one["before"], one["after"]) for one in log] == [
         ("delete", "approved", "deleted"),
         ("undo_delete", "deleted", "approved"),
@@ -388,7 +389,7 @@ async def test_many_at_once_undo_a_decision_once(
     entry = (await decide(mo, "approve", comment["i"]))["undo"]
     answers = await asyncio.gather(*(undo(mo, entry) for _ in range(10)))
     assert sorted(answer.status_code for answer in answers) == [200] + [409] * 9
-    assert await redis.xlen(f"site:{careful.site.id}:modlog") == 2
+    assert [one["action"] for one in await log_of(mo)] == ["approve", "undo_approve"]
 
 
 async def test_a_declined_appeal_waits_again_when_that_is_undone(
@@ -442,7 +443,7 @@ async def test_a_ban_from_everywhere_is_undone_by_who_could_do_it(
     assert (await ada.call("POST", "/v1/comments", {"page_url": URL, "content": "hi"})).status_code == 403
     for site in (new_site, other):
         entries = await app.services.moderation_log.newest(site.site.id, before=None, limit=10)
-        assert [(entry.action, entry.before, entry.after) for entry in reversed(entries)] == [
+        assert [(entry.action, entry.before, entry.after) for entry in reversed(entries) if entry.job_id] == [
             ("ban_everywhere", "off", "on"),
             ("undo_ban_everywhere", "on", "off"),
             ("ban_everywhere", "off", "on"),
