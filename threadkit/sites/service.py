@@ -43,6 +43,7 @@ from threadkit.storage.keys import Keys
 PUBLIC_KEY_GRACE_S = 86_400
 MOST_TRIES = 20
 BEING_MADE_MS = 60_000
+MOST_REPLACED_KEYS = 5
 LONGEST_NOTED = 200
 
 
@@ -50,6 +51,12 @@ class SiteIsBeingDeleted(Conflict):
     """The site {site} is being deleted. `threadkit site delete {site}` waits for the end of it."""
 
     code = "site_is_being_deleted"
+
+
+class TooManyKeysInGrace(Conflict):
+    """{most} old public keys still work, and another would end one of them too soon. Wait until {until}."""
+
+    code = "too_many_keys_in_grace"
 
 
 class SiteService:
@@ -130,19 +137,25 @@ class SiteService:
     async def rotate_public_key(
         self, site_id: SiteId, *, grace_s: int = PUBLIC_KEY_GRACE_S, by: UserId | None = None
     ) -> Site:
-        """A new public key; the old one goes on working for a while, because it stands in people's pages."""
+        """A new public key; the old one goes on working for a while, because it stands in people's pages. So do those
+        from before, each for as long as it was told."""
         site = await self._existing(site_id)
+        now_ms = self._clock.now_ms()
+        older = {key: until_ms for key, until_ms in site.replaced_keys.items() if until_ms > now_ms}
+        if len(older) >= MOST_REPLACED_KEYS:
+            raise TooManyKeysInGrace(most=MOST_REPLACED_KEYS, until=iso(min(older.values())))
         rotated = replace(
             site,
             api_key_public=new_public_key(),
             previous_key_public=site.api_key_public,
-            previous_key_until_ms=self._clock.now_ms() + grace_s * 1000,
+            previous_key_until_ms=now_ms + grace_s * 1000,
+            older_keys=older or None,
         )
         await self._claim(rotated.api_key_public, site.id)
         entry = self._entry("rotate_public_key", by, site, rotated)
         saved = await self._save_with(rotated, rotated.api_key_public, entry)
-        if site.previous_key_public:
-            await self._redis.unlink(self._keys.shared.api_key_site(site.previous_key_public))
+        for key in site.replaced_keys.keys() - older.keys():
+            await self._redis.unlink(self._keys.shared.api_key_site(key))
         return saved
 
     async def rotate_secret_key(self, site_id: SiteId, *, by: UserId | None = None) -> NewSite:
@@ -202,8 +215,8 @@ class SiteService:
             raise ApiKeyTaken(key=api_key if api_key.startswith(PUBLIC_KEY_PREFIX) else "given as secret key")
 
     async def _tell(self, site: Site) -> None:
-        names = {site.api_key_public, site.previous_key_public, stored_secret_name(site)} - {None}
-        await self._redis.unlink(*(self._keys.shared.api_key(str(name)) for name in names))
+        names = {site.api_key_public, *site.replaced_keys, stored_secret_name(site)}
+        await self._redis.unlink(*(self._keys.shared.api_key(name) for name in names))
         self._queries.forget(site.id, site.version)
         await self._redis.publish(self._keys.shared.site_changes(), f"{site.id} {site.version}")
 
