@@ -48,6 +48,7 @@ from threadkit.moderation.reports import ReportService
 from threadkit.moderation.screener import Screener
 from threadkit.moderation.standing import StandingQueries
 from threadkit.moderation.undoing import UndoService
+from threadkit.moderation.unshadowing import Unshadowing
 from threadkit.notifications.queries import NotificationQueries
 from threadkit.notifications.service import NotificationService
 from threadkit.notifications.telling import Telling
@@ -338,6 +339,7 @@ def build(
         wake_outbox=outbox.wake,
     ).register(outbox.handlers)
     impartiality = Impartiality(roles=roles)
+    standing = StandingQueries(redis=redis, keys=keys, clock=clock)
     decisions = DecisionService(
         redis=redis,
         keys=keys,
@@ -347,6 +349,7 @@ def build(
         snapshots=snapshots,
         deleting=deleting,
         impartiality=impartiality,
+        standing=standing,
         wake_outbox=outbox.wake,
     )
 
@@ -367,7 +370,15 @@ def build(
         on_posted=on_posted,
         on_changed=outbox.wake,
     )
-    standing = StandingQueries(redis=redis, keys=keys, clock=clock)
+    Unshadowing(
+        redis=redis,
+        keys=keys,
+        comment_queries=comment_queries,
+        site_queries=site_queries,
+        standing=standing,
+        decisions=decisions,
+        wake_outbox=outbox.wake,
+    ).register(outbox.handlers)
     notes = NoteService(redis=redis, keys=keys, clock=clock)
     jobs = JobService(
         redis=redis,
@@ -421,7 +432,13 @@ def build(
         wake_outbox=outbox.wake,
     )
     everywhere = BansEverywhere(
-        redis=redis, keys=keys, clock=clock, standing=standing, registry=user_registry, site_queries=site_queries
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        standing=standing,
+        registry=user_registry,
+        site_queries=site_queries,
+        wake_outbox=outbox.wake,
     )
     appeals = AppealService(
         redis=redis,

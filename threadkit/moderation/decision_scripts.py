@@ -75,6 +75,8 @@ class Case(Struct, frozen=True, kw_only=True):
     """The log entry that is taken back, if nothing was decided since."""
     least_reports: float = 0.0
     """What its reports must weigh together."""
+    is_out_of_shadow: bool = False
+    """Its author was shadow-banned when they wrote it, and is not any more."""
 
 
 class Decide(KeyedScript):
@@ -143,6 +145,7 @@ class Decide(KeyedScript):
                 UNDO_S,
                 case.undoes,
                 repr(case.least_reports),
+                "1" if case.is_out_of_shadow else "",
             ],
         )
 

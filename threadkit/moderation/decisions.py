@@ -21,11 +21,13 @@ from threadkit.moderation.decision_scripts import Case, Decide, Decided, Ranked
 from threadkit.moderation.deleting import Deleting
 from threadkit.moderation.impartiality import Impartiality
 from threadkit.moderation.log import LogEntry
+from threadkit.moderation.standing import StandingQueries
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
+from threadkit.storage.records import to_hash
 from threadkit.users.queries import UserQueries
 from threadkit.users.viewer import Viewer
 
@@ -102,6 +104,7 @@ class DecisionService:
         snapshots: Snapshots,
         deleting: Deleting,
         impartiality: Impartiality,
+        standing: StandingQueries,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._clock = clock
@@ -110,6 +113,7 @@ class DecisionService:
         self._snapshots = snapshots
         self._deleting = deleting
         self._impartiality = impartiality
+        self._standing = standing
         self._wake_outbox = wake_outbox
         self._decide = Decide(redis, keys)
 
@@ -154,6 +158,13 @@ class DecisionService:
         )
         with contextlib.suppress(NotInThisState, CommentNotFound):
             await self._settle(site, comment_id, verdict)
+
+    async def unshadow(self, site: Site, comment: Comment) -> None:
+        """Treat a comment like any other again: its author is not shadow-banned any more."""
+        verdict = _Verdict(
+            action="unshadow", status=comment.status, allowed=(comment.status,), by=None, said=_said_of(comment)
+        )
+        await self._settle(site, comment.id, verdict)
 
     async def decide_all(
         self,
@@ -291,7 +302,9 @@ class DecisionService:
         under = await self._comment_queries.under(comment, most=MOST_UNDER) if comment.reply_count else []
         now_ms = self._clock.now_ms()
         action, by, reason = verdict.action, verdict.by, verdict.reason
-        events = _events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms)
+        events = []
+        if action != "unshadow":  # neither told of, nor learnt from
+            events = _events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms)
         if under:  # there may be more of it than that, or more by now
             events.append(settling(comment.id))
         entry: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment.id, "by": by}
@@ -310,6 +323,8 @@ class DecisionService:
             closing=_closing(comment, action, verdict.status, by=by, now_ms=now_ms),
             undoes=verdict.undoes,
             least_reports=verdict.least_reports,
+            is_out_of_shadow=bool(comment.is_shadowed)
+            and not await self._standing.is_in_shadow(site.id, comment.author_id),
         )
 
     async def _places_above(self, comment: Comment) -> list[Comment]:
@@ -331,6 +346,12 @@ def _verdict(
 ) -> _Verdict:
     allowed = (Status.PENDING,) if expects else _FROM[action]
     return _Verdict(action=action, status=_BECOMES[action], allowed=allowed, by=by, reason=reason, told=told)
+
+
+def _said_of(comment: Comment) -> dict[str, str]:
+    """What is said of a comment now, as its record has it."""
+    fields = to_hash(comment)
+    return {name: fields[name] for name in _SAID if name in fields}
 
 
 def _allowed(comment: Comment, verdict: _Verdict) -> Sequence[Status]:

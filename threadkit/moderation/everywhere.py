@@ -4,6 +4,7 @@ Somebody's record and the sites' logs cannot change in one step. So the deed is 
 tells of it: whoever asks again after a crash finishes it, and no log tells of it twice.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from threadkit.moderation.log import LogEntry
 from threadkit.moderation.people_model import CannotBanOneself, HigherRole, List, NotOwnerEverywhere, StandsOtherwise
 from threadkit.moderation.people_scripts import NoteDeed
 from threadkit.moderation.standing import StandingQueries
+from threadkit.moderation.unshadowing import lifting
 from threadkit.sites.model import Site
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import Role
@@ -52,6 +54,7 @@ class BansEverywhere:
         standing: StandingQueries,
         registry: UserRegistry,
         site_queries: SiteQueries,
+        wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._redis = redis
         self._keys = keys
@@ -59,6 +62,7 @@ class BansEverywhere:
         self._standing = standing
         self._registry = registry
         self._site_queries = site_queries
+        self._wake_outbox = wake_outbox
         self._note_deed = NoteDeed(redis, keys)
 
     async def ban(
@@ -129,10 +133,12 @@ class BansEverywhere:
             return None
         deed = msgspec.json.decode(encoded, type=_Deed)
         await self._redis.publish(self._keys.user(user_id).channel(), '{"type":"rights_changed"}')
+        event = lifting(user_id) if which == "shadowban" and deed.after == "off" else b""
         noted = {}
         for site in await self._site_queries.all():
             entry: dict[str, Any] = {"site_id": site.id, "user_id": user_id, "job_id": deed.id}
             facts = {name: value for name, value in msgspec.structs.asdict(deed).items() if name != "id"}
-            noted[site.id] = await self._note_deed(site.id, deed.id, entry | facts)
+            noted[site.id] = await self._note_deed(site.id, deed.id, entry | facts, event)
+            self._wake_outbox(site.id)
         await self._registry.is_noted(user_id, which, encoded)
         return noted

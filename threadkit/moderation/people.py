@@ -15,6 +15,7 @@ from threadkit.moderation.people_model import (
 )
 from threadkit.moderation.people_scripts import SetStanding
 from threadkit.moderation.standing import StandingQueries
+from threadkit.moderation.unshadowing import lifting
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
 from threadkit.storage.client import Commands
@@ -116,6 +117,8 @@ class PeopleService:
             at_ms=now_ms,
             state=f"until {iso(until_ms)}" if until_ms else "on",
         )
+        if which == "shadowban" and not is_on:
+            event = lifting(user_id)
         done = await self._set_standing(
             site.id,
             user_id,

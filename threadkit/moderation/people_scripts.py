@@ -77,10 +77,11 @@ class NoteDeed(KeyedScript):
     file = "note_deed.lua"
     repeatable = True
 
-    async def __call__(self, site_id: SiteId, deed_id: str, entry: dict[str, Any]) -> str:
+    async def __call__(self, site_id: SiteId, deed_id: str, entry: dict[str, Any], event: bytes) -> str:
         """The id of the log entry."""
         keys = self._keys.site(site_id)
-        return str(await self._run(keys=[keys.modlog()], args=[deed_id, _json(entry), LOOKED_FOR_AMONG]))
+        args: list[str | int] = [deed_id, _json(entry), LOOKED_FOR_AMONG, event.decode()]
+        return str(await self._run(keys=[keys.modlog(), keys.outbox()], args=args))
 
 
 class StartJob(KeyedScript):

@@ -36,7 +36,8 @@
 -- ARGV[7] created, ms
 -- ARGV[8] JSON {up, down, hot, replies}: what the hot score was computed from, and how many replies were seen
 -- ARGV[9] JSON list of fields to set and to remove: {{name, value, …}, {name, …}}
--- ARGV[10] log entry, as JSON; the status before is added
+-- ARGV[10] log entry, as JSON; the status before is added. Of one whose action is 'unshadow' nothing is written down,
+--          because the log tells that the ban was lifted
 -- ARGV[11] events for the outbox, as a JSON list of texts
 -- ARGV[12] event that a comment was posted, for the outbox: said once, when it is first shown
 -- ARGV[13] to close its reports, what their authors are told, as JSON; or ''
@@ -45,13 +46,14 @@
 -- ARGV[16] how long it can be undone, s
 -- ARGV[17] the log entry that must be the newest decision about it, or ''
 -- ARGV[18] what its reports must weigh together
+-- ARGV[19] '1' when its author is not shadow-banned any more, so neither is it
 --
 -- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, PARENT_GONE, NO_APPEAL when it would
 -- grant one that does not wait, UNFIT with the status, or LATER when something was decided after that entry.
 
 local names = { 'status', 'page_id', 'upvotes', 'downvotes', 'is_shadowed', 'buried', 'is_unposted', 'reply_count' }
 local record = redis.call('HMGET', KEYS[1], unpack(names))
-local status, is_shadowed, buried = record[1], record[5] == 'true', record[6]
+local status, is_shadowed, buried = record[1], record[5] == 'true' and ARGV[19] == '', record[6]
 if not status or status == 'deleted' then return { 'MISSING' } end
 if not string.find(' ' .. ARGV[5] .. ' ', ' ' .. status .. ' ', 1, true) then return { 'UNFIT', status } end
 if tonumber(redis.call('HGET', KEYS[1], 'report_weight') or '0') < tonumber(ARGV[18]) then return { 'UNFIT', status } end
@@ -88,6 +90,7 @@ for _, name in ipairs({ 'held_for', 'told_why', 'decided_by', 'decided_in' }) do
   entry.said[name] = redis.call('HGET', KEYS[1], name) or nil
 end
 redis.call('HSET', KEYS[1], 'status', ARGV[4])
+if ARGV[19] ~= '' then redis.call('HDEL', KEYS[1], 'is_shadowed') end
 local fields = cjson.decode(ARGV[9])
 if #fields[1] > 0 then redis.call('HSET', KEYS[1], unpack(fields[1])) end
 if #fields[2] > 0 then redis.call('HDEL', KEYS[1], unpack(fields[2])) end
@@ -203,6 +206,7 @@ for _, event in ipairs(cjson.decode(ARGV[11])) do redis.call('XADD', KEYS[14], '
 if news then
   tell_staff(KEYS[23], KEYS[11], { type = news, comment_id = ARGV[1], status = ARGV[4], by = entry.by })
 end
+if entry.action == 'unshadow' then return { 'OK', status, '' } end
 entry.before, entry.after = status, ARGV[4]
 local at = redis.call('XADD', KEYS[15], '*', 'entry', cjson.encode(entry))
 -- What is taken back was never decided: the newest decision is again the one before.
