@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Any
 
 import msgspec
+import structlog
 from msgspec import Struct
 
 from threadkit.comments.model import (
@@ -18,10 +19,12 @@ from threadkit.comments.model import (
 )
 from threadkit.comments.model import NotInThisState as NotInThisState
 from threadkit.comments.scripts import UNDO_S, change_keys, level_keys
-from threadkit.errors import Conflict, ThreadKitError
+from threadkit.errors import Conflict, StoreUnavailable, ThreadKitError
 from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.storage.keys import REPORT_SOURCES_S, SiteKeys
 from threadkit.storage.lua import KeyedScript
+
+log = structlog.get_logger()
 
 
 class NoOpenAppeal(Conflict):
@@ -151,6 +154,9 @@ class Decide(KeyedScript):
 
 
 def _understood(reply: Any) -> Decided | ThreadKitError:
+    if isinstance(reply, Exception):
+        log.warning("decision_failed", why=str(reply))
+        return StoreUnavailable()
     match reply:
         case ["OK", before, entry_id]:
             return Decided(Status(before), entry_id)

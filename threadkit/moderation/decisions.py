@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
+import structlog
 from msgspec import Struct
+from redis.exceptions import RedisError
 
 from threadkit import scoring
 from threadkit.clock import Clock, iso
@@ -14,7 +16,7 @@ from threadkit.comments.model import HIDE_AT, Closing, Comment, CommentChanged, 
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.service import posted_event
 from threadkit.comments.snapshots import Snapshots
-from threadkit.errors import Conflict, Forbidden, ThreadKitError
+from threadkit.errors import Conflict, Forbidden, StoreUnavailable, ThreadKitError
 from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.moderation.burying import settling
 from threadkit.moderation.decision_scripts import Case, Decide, Decided, Ranked
@@ -30,6 +32,8 @@ from threadkit.storage.keys import Keys
 from threadkit.storage.records import to_hash
 from threadkit.users.queries import UserQueries
 from threadkit.users.viewer import Viewer
+
+log = structlog.get_logger()
 
 Action = Literal["approve", "reject", "spam", "hide", "delete"]
 Expected = Literal["pending"]
@@ -193,7 +197,12 @@ class DecisionService:
                 await self._delete_batch(site, batch, outcome, by=by, reason=reason, expects=expects)
             else:
                 verdict = _verdict(action, by=by.id, reason=reason, told=None, expects=expects)
-                await self._decide_batch(site, batch, verdict, outcome, expects=expects)
+                try:
+                    await self._decide_batch(site, batch, verdict, outcome, expects=expects)
+                except (RedisError, OSError) as error:  # what was done before is said all the same
+                    log.warning("batch_failed", site_id=site.id, why=str(error))
+                    known = outcome.done.keys() | outcome.failed.keys()
+                    outcome.failed |= {one.id: StoreUnavailable.code for one in batch if one.id not in known}
         return outcome
 
     async def take_back(self, site: Site, entry: LogEntry, *, by: Viewer) -> Decided:
@@ -261,6 +270,9 @@ class DecisionService:
                     outcome.done[comment_id] = decided.entry_id
                 except ThreadKitError as error:
                     outcome.failed[comment_id] = error.code
+                except (RedisError, OSError) as error:
+                    log.warning("decision_failed", site_id=site.id, why=str(error))
+                    outcome.failed[comment_id] = StoreUnavailable.code
 
         await asyncio.gather(*(one(comment.id) for comment in batch))
 

@@ -46,12 +46,14 @@ class Queue(Struct):
     items: list[QueueItem]
     total: int
     waiting: int
+    is_cut: bool
 
 
 class Counts(Struct):
     queue: int
     reports: int
     mine_claimed: int
+    appeals: int
 
 
 class Decision(Struct, kw_only=True):
@@ -94,14 +96,16 @@ async def queue(
     reason: Annotated[str | None, QueryParameter(max_length=100)] = None,
     reported: Annotated[bool | None, QueryParameter()] = None,
 ) -> Queue:
-    """Oldest first. `waiting` is the number of all, `total` that of this answer."""
+    """Oldest first. `waiting` is the number of all, `total` that of this answer. A filter looks at the oldest 10,000;
+    `is_cut` says that there are more behind them."""
     wanted = Wanted(
         as_id(PageId, page_id) if page_id else None,
         as_id(UserId, author_id) if author_id else None,
         reason,
         reported,
     )
-    found = await services.queue.waiting(site.id, wanted, offset=offset, limit=min(limit, 100))
+    waiting = await services.queue.waiting(site.id, wanted, offset=offset, limit=min(limit, 100))
+    found = waiting.comments
     listed = await services.comments.items(site, found)
     claims = await services.claims.of(site.id, [comment.id for comment in found])
     items = [
@@ -116,7 +120,7 @@ async def queue(
         )
         for comment, item in zip(found, listed, strict=True)
     ]
-    return Queue(items, len(items), await services.queue.count(site.id))
+    return Queue(items, len(items), await services.queue.count(site.id), waiting.is_cut)
 
 
 @get("/counts", summary="How much there is to do")
@@ -127,6 +131,7 @@ async def counts(
         await services.queue.count(site.id),
         await services.queue.reports(site.id),
         await services.claims.count(site.id, viewer.id),
+        await services.appeals.count(site.id),
     )
 
 

@@ -93,6 +93,7 @@ async def test_another_moderator_grants_and_the_comment_is_shown(
     comment = await write(ada, "misread")
     await decide(mo, "reject", comment["i"], reason="spam?")
     assert (await appeal(ada, comment, "it is about **my** shop")).status_code == 204
+    assert (await mo.call("GET", "/v1/moderation/counts")).json()["appeals"] == 1
     (item,) = await waiting(mo)
     assert (item["comment"]["i"], item["text"]) == (comment["i"], "it is about **my** shop")
     assert (item["reasons"], item["decided_by"]["id"], item["may_decide"]) == (["spam?"], mo.id, False)
