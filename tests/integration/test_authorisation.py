@@ -106,6 +106,7 @@ ROUTES = {
     ("DELETE", "/v1/moderation/claim/{comment_id}"): "moderator",
     ("GET", "/v1/moderation/counts"): "moderator",
     ("GET", "/v1/moderation/events"): "moderator",
+    ("POST", "/v1/moderation/undo"): "moderator",
     ("POST", "/v1/moderation/undo/{entry_id}"): "moderator",
     ("POST", "/v1/moderation/reports/{comment_id}/dismiss"): "moderator",
     ("POST", "/v1/moderation/ban/{user_id}"): "moderator",
