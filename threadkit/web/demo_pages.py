@@ -26,6 +26,7 @@ class Article(Struct, frozen=True):
     title: str
     summary: str
     date: str
+    day: str
     minutes: int
 
 
@@ -35,6 +36,7 @@ ARTICLES = (
         "A slower loaf",
         "Why the best thing I did for my bread was to leave it alone.",
         "2026-10-03",
+        "3 October 2026",
         4,
     ),
     Article(
@@ -42,6 +44,7 @@ ARTICLES = (
         "One drawer at a time",
         "A small program, an untidy kitchen, and what they taught me.",
         "2026-09-12",
+        "12 September 2026",
         3,
     ),
 )
@@ -97,6 +100,7 @@ def article_page(settings: Settings, site: Site, name: str, chosen: Look) -> str
         main=_file("article.html").substitute(
             title=escape(one.title),
             date=one.date,
+            day=one.day,
             minutes=one.minutes,
             text=_file(f"{name}.html").substitute(),
             looks=_switch(name, chosen),
@@ -119,6 +123,7 @@ def front_page(settings: Settings, site: Site) -> str:
             title=escape(one.title),
             summary=escape(one.summary),
             date=one.date,
+            day=one.day,
             minutes=one.minutes,
             address=escape(address_of(settings, one.name)),
         )
