@@ -106,7 +106,7 @@ def article_page(settings: Settings, site: Site, name: str, chosen: Look) -> str
             looks=_switch(name, chosen),
             direction="rtl" if chosen.name == "rtl" else "ltr",
             # A relative address works under every name this server has; the one to copy is whole.
-            embed=_snippet("/embed.js", site, chosen),
+            embed=_snippet("/embed.js", site, chosen, author=AUTHOR),
             snippet=escape(_snippet(f"{settings.base_url}/embed.js", site, chosen)),
             colours=f"<p>and in your style sheet:</p><pre><code>{escape(OWN_COLOURS)}</code></pre>"
             if chosen.name == "own"
@@ -150,8 +150,8 @@ def _page(*, title: str, look: str, canonical: str, script: str, main: str) -> s
     )
 
 
-def _snippet(address: str, site: Site, chosen: Look) -> str:
-    attributes = {"project": site.api_key_public, **chosen.attributes, "author": AUTHOR}
+def _snippet(address: str, site: Site, chosen: Look, **more: str) -> str:
+    attributes = {"project": site.api_key_public, **chosen.attributes, **more}
     given = "".join(f' data-{name}="{escape(value)}"' for name, value in attributes.items())
     return f'<script async src="{escape(address)}"{given}></script>'
 
