@@ -1,0 +1,1 @@
+const assets = __ASSETS__;
