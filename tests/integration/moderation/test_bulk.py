@@ -240,7 +240,7 @@ async def test_a_moderator_removed_in_the_middle_does_not_do_the_rest(
     queries, asked = app.services.user_queries, []
     usual = queries.viewer
 
-    async def viewer(user_id: UserId, session_id: SessionId, site_id: SiteId) -> Viewer | None:
+    async def viewer(user_id: UserId, session_id: SessionId, site_id: SiteId, **_: object) -> Viewer | None:
         """The request itself asks first; then their role is taken away as soon as some of it is done."""
         asked.append(user_id)
         if len(asked) == 2:
