@@ -52,6 +52,7 @@ from threadkit.sites import admin_routes as site_admin
 from threadkit.sites import role_routes as site_roles
 from threadkit.sites import routes as sites
 from threadkit.sites.access import provide_site, site_guard
+from threadkit.sites.model import PageRule
 from threadkit.storage.checks import check_store
 from threadkit.storage.client import Store, StoreAddress
 from threadkit.storage.stamp import stamp_store
@@ -60,6 +61,9 @@ from threadkit.users import routes as users
 from threadkit.users.access import provide_device, provide_maybe_viewer, provide_viewer
 from threadkit.users.oauth import routes as oauth
 from threadkit.users.oauth.model import ProviderEndpoints
+from threadkit.web import assets as web_assets
+from threadkit.web import demo_routes as demo
+from threadkit.web import routes as web
 
 
 class Application:
@@ -105,7 +109,7 @@ class Application:
             clock=self.services.clock,
             ledger=ledger,
             limits=self._reader_limits(),
-            allow_localhost=settings.allow_localhost_origin,
+            pages=self._page_rule(),
         )
 
         self.admission = Admission(self.fast_lane, settings=settings.limits, metrics=self.metrics)
@@ -120,7 +124,7 @@ class Application:
             clock=self.services.clock,
             meters=self.services.live_meters,
             settings=settings.live,
-            allow_localhost=settings.allow_localhost_origin,
+            pages=self._page_rule(),
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,7 +152,7 @@ class Application:
         opens_site = site_guard(
             services.site_queries,
             services.sessions.claims_of,
-            allow_localhost=settings.allow_localhost_origin,
+            pages=self._page_rule(),
             on_opened=services.tally.request,
         )
         opens_by_address = address_guard(
@@ -214,6 +218,7 @@ class Application:
                 docs.router,
                 setup.router,
                 oauth.router,
+                self._web(),
             ],
             request_class=Request,
             exception_handlers=ProblemHandlers(settings).table(),
@@ -234,6 +239,24 @@ class Application:
     def _reader_limits(self) -> ReaderLimits | None:
         limits = self.services.request_limits
         return ReaderLimits(limits, addresses=self.addresses, clock=self.services.clock) if limits.is_on else None
+
+    def _page_rule(self) -> PageRule:
+        settings = self.services.settings
+        return PageRule.of(settings.base_url, allow_localhost=settings.allow_localhost_origin)
+
+    def _web(self) -> Router:
+        """What browsers load: the embed, and pages of ours that show it."""
+        settings, assets = self.services.settings, web_assets.packaged()
+        pages = Router(
+            "/",
+            route_handlers=[web.frame_router, *([demo.router] if settings.demo else [])],
+            exception_handlers=ProblemPages(settings).table(),
+        )
+        return Router(
+            "/",
+            route_handlers=[web.router, pages],
+            dependencies={"assets": Provide(lambda: assets, sync_to_thread=False)},
+        )
 
     def _without_scripts(self, opens_by_address: Guard) -> Router:
         """What is reached by an address alone: finished HTML, its form, and feeds."""

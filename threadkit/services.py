@@ -68,6 +68,7 @@ from threadkit.sites.deletion import SiteDeletions
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import RoleService
 from threadkit.sites.service import SiteService
+from threadkit.sites.staff import StaffBadges
 from threadkit.storage.client import Store
 from threadkit.storage.keys import Keys
 from threadkit.storage.listener import Listener
@@ -107,6 +108,7 @@ class Services:
     site_queries: SiteQueries
     sites: SiteService
     roles: RoleService
+    staff_badges: StaffBadges
     deletions: SiteDeletions
     user_queries: UserQueries
     user_registry: UserRegistry
@@ -449,6 +451,7 @@ def build(
         site_queries=site_queries,
         sites=sites,
         roles=roles,
+        staff_badges=StaffBadges(roles=roles, clock=clock),
         deletions=SiteDeletions(store=store, keys=keys, clock=clock, site_queries=site_queries),
         user_queries=user_queries,
         user_registry=user_registry,

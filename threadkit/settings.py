@@ -207,6 +207,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     tree_limit: Annotated[int, Meta(ge=1, le=100_000)] = 5_000
     body_limit: Annotated[int, Meta(ge=1024, le=16_777_216)] = 65_536
     errors: Literal["problem", "text"] = "problem"
+    demo: bool = False
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "json", "text"] = "auto"

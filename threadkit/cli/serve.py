@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 @click.option("--workers", type=int, help="Processes that answer requests (default: 1).")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much is logged.")
 @click.option("--no-rate-limit", is_flag=True, help="Count no requests, for load tests; sign-in stays limited.")
+@click.option("--demo", is_flag=True, help="Show a demo blog under /demo, with sample comments on an empty store.")
 @store_options
-def serve(config: Path | None, no_rate_limit: bool, **flags: Any) -> None:
+def serve(config: Path | None, no_rate_limit: bool, demo: bool, **flags: Any) -> None:
     """Start the server (the default command)."""
+    flags["demo"] = demo or None
     flags["limits.enabled"] = False if no_rate_limit else None
     from threadkit.server.serve import serve as run_server  # slow to import, and only needed here
 
@@ -42,4 +44,6 @@ def _greet(welcome: "Welcome") -> None:
     if welcome.owner_link:
         out.print("Make the first owner with this link; it works once, within 24 hours:")
         out.print(f"  {welcome.owner_link}\n", markup=False)
+    if welcome.demo_url:
+        out.print(f"See it on the pages of a small blog: {welcome.demo_url}\n", markup=False)
     out.print(f"API: {escape(welcome.url)}/docs · Stop with Ctrl-C\n")

@@ -26,7 +26,7 @@ from threadkit.pages.model import PageRef
 from threadkit.problems import PROBLEM_JSON, problem_of
 from threadkit.ratelimit.lane import ReaderLimits
 from threadkit.ratelimit.model import RateLimited, Standing
-from threadkit.sites.model import Site, origin_host, origin_is_allowed
+from threadkit.sites.model import PageRule, Site, origin_host
 from threadkit.sites.queries import SiteQueries
 
 PATH = "/v1/comments"
@@ -74,7 +74,7 @@ class FastLane:
         clock: Clock,
         ledger: Ledger,
         limits: ReaderLimits | None,
-        allow_localhost: bool,
+        pages: PageRule,
     ) -> None:
         self._app = app
         self._threads = threads
@@ -82,7 +82,7 @@ class FastLane:
         self._site_queries = site_queries
         self._clock = clock
         self._ledger = ledger
-        self._allow_localhost = allow_localhost
+        self._pages = pages
         self._limits = limits
         self._store_left_ms = -ASK_AGAIN_MS
         self._callers: dict[_Asked, _Caller] = {}
@@ -236,8 +236,7 @@ class FastLane:
         if page is not None:
             if not page.isascii() or not page.decode().isprintable():
                 return None
-            host = origin_host(page.decode("latin-1"))
-            if host is None or not origin_is_allowed(host, opened.site, allow_localhost=self._allow_localhost):
+            if origin_host(page.decode()) is None or not self._pages.allows(page.decode(), opened.site):
                 return None
         key = _understood(opened.site, query)
         return _Caller(opened.site, key, origin, until_ms, self._site_queries.generation) if key else None

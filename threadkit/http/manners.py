@@ -123,6 +123,8 @@ class _Exchange:
 
     def _with_manners(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         present = {name.lower() for name, _ in headers}
+        if _says_who_may_frame(headers):
+            present.add(b"x-frame-options")
         headers += [header for header in SECURITY if header[0] not in present]
         headers += [header for header in _DEFAULTS if header[0] not in present]
         headers.append((b"x-request-id", self.request_id.encode()))
@@ -154,6 +156,12 @@ class _Exchange:
 
     def _is_https(self) -> bool:
         return is_https(self.scope, self.headers)
+
+
+def _says_who_may_frame(headers: list[tuple[bytes, bytes]]) -> bool:
+    """A policy that names pages which may frame this one; the older header could only forbid it to all of them."""
+    policy = next((value for name, value in headers if name.lower() == b"content-security-policy"), b"")
+    return b"frame-ancestors" in policy and b"frame-ancestors 'none'" not in policy
 
 
 def request_id_of(headers: dict[bytes, bytes]) -> str:

@@ -19,7 +19,7 @@ from threadkit.live.message import Message, error, resync
 from threadkit.live.meters import LiveMeters
 from threadkit.live.protocol import EXTENSION, MOST_UNSENT_BYTES
 from threadkit.settings import LiveSettings
-from threadkit.sites.model import OpenedSite, origin_host, origin_is_allowed
+from threadkit.sites.model import OpenedSite, PageRule, origin_host
 from threadkit.sites.queries import SiteQueries
 from threadkit.users.sessions import SessionService
 
@@ -87,7 +87,7 @@ class Sockets:
         clock: Clock,
         meters: LiveMeters,
         settings: LiveSettings,
-        allow_localhost: bool,
+        pages: PageRule,
     ) -> None:
         self._hub = hub
         self._site_queries = site_queries
@@ -97,7 +97,7 @@ class Sockets:
         self._clock = clock
         self._meters = meters
         self._settings = settings
-        self._allow_localhost = allow_localhost
+        self._pages = pages
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         await receive()  # the handshake
@@ -150,8 +150,9 @@ class Sockets:
             return None
         origin = dict(scope["headers"]).get(b"origin")
         if origin is not None and not opened.is_owner:
-            host = origin_host(origin.decode("latin-1"))
-            if host is None or not origin_is_allowed(host, opened.site, allow_localhost=self._allow_localhost):
+            page = origin.decode("latin-1")
+            host = origin_host(page)
+            if host is None or not self._pages.allows(page, opened.site):
                 await _refuse(send, 403, f"Origin {host or 'null'} not allowed")
                 return None
         return opened

@@ -31,6 +31,7 @@ from threadkit.storage.bundled import BundledStore, claim_server, prepare_folder
 from threadkit.storage.checks import StoreHealth, check_store
 from threadkit.storage.client import Store
 from threadkit.storage.stamp import stamp_store
+from threadkit.web.sample import SampleThreads
 
 if sys.platform != "win32":
     import resource
@@ -51,6 +52,7 @@ class Welcome:
     owner_link: str | None
     health: StoreHealth
     notices: list[str]
+    demo_url: str | None = None
 
 
 def serve(loaded: Loaded, flags: Mapping[str, Any], greet: Any) -> None:
@@ -70,7 +72,8 @@ def serve(loaded: Loaded, flags: Mapping[str, Any], greet: Any) -> None:
             stack.callback(store.stop)
             store.start()
         site, secret_key, owner_link, health = asyncio.run(_prepare(settings, keyring))
-        greet(Welcome(settings.base_url, site, secret_key, owner_link, health, loaded.notices))
+        demo_url = f"{settings.base_url}/demo" if settings.demo else None
+        greet(Welcome(settings.base_url, site, secret_key, owner_link, health, loaded.notices, demo_url))
         if settings.workers == 1:
             app = create_app(settings, store_address(settings), keyring)
             settle_memory()
@@ -90,6 +93,8 @@ async def _prepare(settings: Settings, keyring: Keyring) -> tuple[Site, str | No
         health = await check_store(store, services.keys, settings)
         await stamp_store(store.redis, services.keys, keyring, services.clock)
         site, secret_key = await services.setup.first_site()
+        if settings.demo:
+            await SampleThreads(services).fill(site)
         owner_link = None if await services.setup.has_owner(site) else await services.setup.owner_link()
         return site, secret_key, owner_link, health
     finally:

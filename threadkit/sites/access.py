@@ -11,7 +11,7 @@ from litestar.types import Guard, Scope
 from threadkit.errors import MissingApiKey, OriginNotAllowed, SecretKeyRequired, UnknownApiKey
 from threadkit.ids import SiteId
 from threadkit.services import Services
-from threadkit.sites.model import KeyType, OpenedSite, Site, origin_host, origin_is_allowed
+from threadkit.sites.model import KeyType, OpenedSite, PageRule, Site, origin_host
 from threadkit.sites.queries import SiteQueries
 
 Connection = ASGIConnection[Any, Any, Any, Any]
@@ -28,7 +28,7 @@ def site_guard(
     queries: SiteQueries,
     claims_of: Callable[[str], HasSite | None],
     *,
-    allow_localhost: bool,
+    pages: PageRule,
     on_opened: Callable[[SiteId], None],
 ) -> Guard:
     """A guard that opens the site by its key and checks the origin, before anything else is looked at."""
@@ -39,10 +39,10 @@ def site_guard(
             raise MissingApiKey
         state = connection.scope["state"]
         state["opened"] = opened
-        host = _host_of_page(connection)
-        state["origin_allowed"] = host is None or origin_is_allowed(host, opened.site, allow_localhost=allow_localhost)
-        if not opened.is_owner and not state["origin_allowed"]:
-            raise OriginNotAllowed(host=host)
+        page = _page_of(connection)
+        state["origin_allowed"] = page is None or pages.allows(page, opened.site)
+        if page is not None and not opened.is_owner and not state["origin_allowed"]:
+            raise OriginNotAllowed(host=origin_host(page) or page)
         on_opened(opened.site.id)
 
     async def open_by_key(connection: Connection) -> OpenedSite | None:
@@ -64,14 +64,14 @@ def site_guard(
     return open_site
 
 
-def _host_of_page(connection: Connection) -> str | None:
-    """The host of the page that asks; None when nothing usable was sent, which is what programs do."""
-    origin = connection.headers.get("origin")
+def _page_of(connection: Connection) -> str | None:
+    """What the page that asks says of itself; None when nothing usable was sent, which is what programs do."""
+    origin: str | None = connection.headers.get("origin")
     if origin is not None:
         # `null` and nonsense are pages too, only ones that will not say which.
-        return origin_host(origin) or origin
-    referer = connection.headers.get("referer")
-    return origin_host(referer) if referer else None
+        return origin
+    referer: str | None = connection.headers.get("referer")
+    return referer if referer and origin_host(referer) else None
 
 
 def requires_secret_key(connection: Connection, _handler: BaseRouteHandler) -> None:

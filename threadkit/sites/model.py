@@ -15,6 +15,7 @@ from threadkit.moderation.rules import ScreeningRules
 from threadkit.scoring import HotFormula
 
 DEEPEST_SETTING = 4
+_USUAL_PORTS = {"http": 80, "https": 443}
 PerMinute = Annotated[int, Meta(ge=1, le=100_000)]
 
 
@@ -230,6 +231,37 @@ def origin_is_allowed(host: str, site: Site, *, allow_localhost: bool) -> bool:
         elif host == (origin_host(pattern if "://" in pattern else f"http://{pattern}") or pattern):
             return True
     return allow_localhost and _is_localhost(host)
+
+
+class PageRule(Struct, frozen=True):
+    """Which pages may speak for a site: those its origins allow, and this server's own, where its frames and its demo
+    are. Of our own the whole origin must fit: another port of the same machine is somebody else."""
+
+    own_origin: str | None
+    allow_localhost: bool
+
+    @classmethod
+    def of(cls, base_url: str, *, allow_localhost: bool) -> "PageRule":
+        return cls(origin_of(base_url), allow_localhost)
+
+    def allows(self, page: str, site: Site) -> bool:
+        """`page` is what an `Origin` or a `Referer` says."""
+        if self.own_origin is not None and origin_of(page) == self.own_origin:
+            return True
+        return origin_is_allowed(origin_host(page) or page, site, allow_localhost=self.allow_localhost)
+
+
+def origin_of(address: str) -> str | None:
+    """`scheme://host[:port]` of a web page, as browsers write it; None when it has none."""
+    host = origin_host(address)
+    if host is None:
+        return None
+    parts = urlsplit(address.strip())
+    if parts.scheme not in _USUAL_PORTS:
+        return None
+    shown = f"[{host}]" if ":" in host else host
+    is_usual = parts.port in (None, _USUAL_PORTS[parts.scheme])
+    return f"{parts.scheme}://{shown}" if is_usual else f"{parts.scheme}://{shown}:{parts.port}"
 
 
 def _is_localhost(host: str) -> bool:

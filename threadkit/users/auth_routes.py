@@ -1,6 +1,6 @@
 """`/v1/auth/…`: the ways in and out. Contract 4.1 and 4.9."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from litestar import Router, get, post
 from litestar.di import NamedDependency
@@ -14,16 +14,11 @@ from threadkit.users.model import AuthResponse
 from threadkit.users.sessions import Device
 from threadkit.users.sign_in import Contact
 from threadkit.users.viewer import Viewer
+from threadkit.users.ways_in import Method, ways_in
 
 Address = Annotated[str, Meta(max_length=320)]
 Text = Annotated[str, Meta(max_length=1000)]
 Token = Annotated[str, Meta(max_length=4096)]
-
-
-class Method(Struct):
-    id: str
-    name: str
-    type: Literal["otp", "oauth", "anonymous", "password", "sso"]
 
 
 class Methods(Struct):
@@ -76,19 +71,7 @@ class SsoBody(Struct):
 
 @get("/methods", summary="Which ways in this site offers")
 async def methods(site: NamedDependency[Site], services: NamedDependency[Services]) -> Methods:
-    auth, providers = site.settings.auth, services.providers
-    offered = [
-        ("email", "Email", "otp", auth.email),
-        ("google", "Google", "oauth", auth.google and "google" in providers),
-        ("github", "GitHub", "oauth", auth.github and "github" in providers),
-        ("anonymous", "Guest", "anonymous", auth.anonymous),
-        ("phone", "Phone", "otp", auth.phone),
-        ("password", "Password", "password", auth.password),
-        ("discord", "Discord", "oauth", auth.discord and "discord" in providers),
-        ("oidc", services.settings.oidc.name, "oauth", auth.oidc and "oidc" in providers),
-        ("sso", site.name, "sso", auth.sso and site.sso_secret is not None),
-    ]
-    return Methods([Method(id_, name, kind) for id_, name, kind, is_on in offered if is_on])  # type: ignore[arg-type]
+    return Methods(ways_in(site, providers=services.providers, oidc_name=services.settings.oidc.name))
 
 
 @post("/send-otp", status_code=200, summary="Send a code to an address or number")

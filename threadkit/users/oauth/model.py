@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, field
 
 from threadkit.errors import Invalid, NotFound
 from threadkit.ids import SiteId
-from threadkit.sites.model import Site, origin_host, origin_is_allowed
+from threadkit.sites.model import PageRule, Site, origin_host
 from threadkit.users.model import AuthResponse, check_avatar_url, normal_email
 
 LONGEST_TOKEN = 16_384
@@ -128,10 +128,9 @@ def cookie_name(state: str) -> str:
     return f"tk_oauth_{state[:8]}"
 
 
-def page_origin(page: str, site: Site, *, allow_localhost: bool) -> str | None:
-    """`scheme://host[:port]` of a page that belongs to the site; None for any other."""
-    host = origin_host(page)
-    if host is None or not page.isascii() or not origin_is_allowed(host, site, allow_localhost=allow_localhost):
+def page_origin(page: str, site: Site, rule: PageRule) -> str | None:
+    """`scheme://host[:port]` of a page that may speak for the site; None for any other."""
+    if origin_host(page) is None or not page.isascii() or not rule.allows(page, site):
         return None
     parts = urlsplit(page.strip())
     return f"{parts.scheme}://{parts.netloc.lower()}" if parts.scheme in ("http", "https") else None

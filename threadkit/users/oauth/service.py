@@ -10,7 +10,7 @@ from threadkit.http.outbound import OutboundFailed
 from threadkit.ids import SessionId, UserId, digest, new_uuid
 from threadkit.ratelimit.windows import Window, Windows
 from threadkit.settings import Settings
-from threadkit.sites.model import KeyType, Site
+from threadkit.sites.model import KeyType, PageRule, Site
 from threadkit.sites.queries import SiteQueries
 from threadkit.users.model import AuthResponse
 from threadkit.users.oauth.model import (
@@ -55,7 +55,7 @@ class OAuthService:
         windows: Windows,
     ) -> None:
         self._base_url = settings.base_url
-        self._allow_localhost = settings.allow_localhost_origin
+        self._page_rule = PageRule.of(settings.base_url, allow_localhost=settings.allow_localhost_origin)
         self._providers = providers
         self._pending = pending
         self._provider_sessions = provider_sessions
@@ -76,7 +76,7 @@ class OAuthService:
         except (ProviderTrouble, OutboundFailed) as trouble:
             log.warning("oauth_failed", provider=name, reason=trouble.reason)
             raise ProviderTrouble(trouble.reason, _NO_ANSWER) from None
-        origins = (page_origin(page, site, allow_localhost=self._allow_localhost) for page in pages)
+        origins = (page_origin(page, site, self._page_rule) for page in pages)
         pending = PendingSignIn(
             verifier=verifier,
             nonce=nonce,
