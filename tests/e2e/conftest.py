@@ -116,6 +116,7 @@ def host(server: Server) -> Iterator[Host]:
     threading.Thread(target=listening.serve_forever, daemon=True).start()
     yield found
     listening.shutdown()
+    listening.server_close()
 
 
 @pytest.fixture

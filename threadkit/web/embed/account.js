@@ -1,7 +1,7 @@
 // What concerns oneself: notifications, profile, devices, and leaving.
 
 import { button, h } from "./dom.js";
-import { dialog } from "./menu.js";
+import { dialog } from "./dialog.js";
 
 const KINDS = ["reply", "mention", "upvote", "mod_action", "report_outcome"];
 

@@ -2,7 +2,7 @@
 
 import { button, h } from "./dom.js";
 import { Refused } from "./api.js";
-import { dialog } from "./menu.js";
+import { dialog } from "./dialog.js";
 
 /** @param {any} app @param {string} [why] @returns {Promise<any>} the user, or null */
 export async function signIn(app, why) {

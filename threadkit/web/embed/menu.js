@@ -1,34 +1,11 @@
 // What can be done with one comment, and who wrote it.
 
-import { button, h, icon } from "./dom.js";
 import { Composer } from "./composer.js";
+import { dialog } from "./dialog.js";
+import { button, h } from "./dom.js";
 import { avatar } from "./view.js";
 
 const REASONS = ["spam", "harassment", "hate_speech", "misinformation", "other"];
-
-/** A dialog that gives the focus back where it came from. @param {any} app @param {string} title @param {any[]} content @param {Record<string, any>} [props] */
-export function dialog(app, title, content, props) {
-  const before = app.shadowRoot.activeElement;
-  const box = h(
-    "dialog",
-    { class: "dialog", part: "dialog", "aria-label": title, ...props },
-    h(
-      "div",
-      { class: "dialog-head" },
-      h("h3", null, title),
-      h("button", { type: "button", class: "quiet round", "aria-label": app.words.say("close"), onclick: () => box.close() }, icon("close")),
-    ),
-    ...content,
-  );
-  box.addEventListener("close", () => {
-    box.remove();
-    before?.focus?.();
-  });
-  box.addEventListener("click", (/** @type {Event} */ event) => event.target === box && box.close());
-  app.layer.append(box);
-  box.showModal();
-  return box;
-}
 
 /** @param {any} app @param {HTMLElement} anchor @param {string} id */
 export function openMenu(app, anchor, id) {
