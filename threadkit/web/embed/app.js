@@ -1,1 +1,560 @@
-"use strict";
+// <thread-kit>: what visitors see. It shows the thread; what is needed only later is loaded later.
+
+import { Api, Refused, Unreachable } from "./api.js";
+import { button, h, icon } from "./dom.js";
+import { Thread } from "./thread.js";
+import { CommentView } from "./view.js";
+import { Words } from "./words.js";
+
+const SORTS = ["top", "hot", "new", "old", "controversial"];
+const TICK_MS = 60_000;
+const kit = /** @type {any} */ (globalThis).ThreadKit;
+
+export class ThreadKitElement extends HTMLElement {
+  static observedAttributes = ["project", "page-id", "url", "sort", "theme", "lang", "mode"];
+
+  /** @type {Api} */ api;
+  /** @type {Words} */ words;
+  /** @type {any} */ site = null;
+  thread = new Thread();
+  /** @type {Map<string, CommentView>} */
+  views = new Map();
+  /** @type {any} */ live = null;
+  /** @type {any} */ composer = null;
+  /** @type {any} */ replying = null;
+  #isBuilt = false;
+  #round = 0;
+
+  connectedCallback() {
+    if (this.getAttribute("mode") === "iframe") return void this.#frame();
+    if (this.getAttribute("loading") === "lazy") {
+      const eye = new IntersectionObserver(
+        (seen) => {
+          if (!seen.some((one) => one.isIntersecting)) return;
+          eye.disconnect();
+          this.#start();
+        },
+        { rootMargin: "400px" },
+      );
+      eye.observe(this);
+    } else this.#start();
+  }
+
+  disconnectedCallback() {
+    this.#round += 1;
+    this.live?.close();
+    this.live = null;
+    this.api?.close();
+    clearInterval(this.ticking);
+    removeEventListener("hashchange", this.hashed);
+    this.#isBuilt = false;
+  }
+
+  attributeChangedCallback(/** @type {string} */ name, /** @type {string | null} */ before, /** @type {string | null} */ after) {
+    if (!this.#isBuilt || before === after) return;
+    if (name === "theme") this.#look();
+    else if (name === "sort") this.reload();
+    else this.#start();
+  }
+
+  /** A frame of our own origin, for pages that want nothing of ours in theirs. */
+  #frame() {
+    const query = new URLSearchParams();
+    for (const name of ["project", "page-id", "url", "title", "sort", "theme", "lang", "author"]) {
+      const value = this.getAttribute(name) ?? (name === "url" ? kit.canonical() : null);
+      if (value) query.set(name, value);
+    }
+    const frame = h("iframe", { src: `${kit.base}/embed/frame?${query}${location.hash}`, title: "Comments", part: "frame" });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(":host{display:block}iframe{border:0;inline-size:100%;block-size:320px;display:block}");
+    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+    root.adoptedStyleSheets = [sheet];
+    root.replaceChildren(frame);
+    addEventListener("message", (event) => {
+      if (event.source !== frame.contentWindow || event.origin !== new URL(kit.base).origin) return;
+      if (event.data?.type === "threadkit:height" && event.data.height > 0) frame.height = String(Math.ceil(event.data.height));
+      sheet.replaceSync(`:host{display:block}iframe{border:0;inline-size:100%;block-size:${Number(frame.height) || 320}px;display:block}`);
+    });
+  }
+
+  async #start() {
+    const round = ++this.#round;
+    const project = this.getAttribute("project");
+    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+    if (!project) return void root.replaceChildren(h("p", null, "ThreadKit: the attribute project is missing."));
+    this.live?.close();
+    this.live = null;
+    if (this.api?.project !== project) {
+      this.api?.close();
+      this.api = new Api(kit.base, project, kit.early);
+      this.api.addEventListener("session", () => this.#session());
+    }
+    const lang = kit.language(this.getAttribute("lang"));
+    const [style, strings] = await Promise.all([this.#asset("style.css", "text"), this.#asset(`locales/${lang}.json`, "json")]);
+    if (round !== this.#round) return;
+    this.words = new Words({ ...strings, ...kit.strings, ...kit.strings[lang] }, lang);
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style);
+    root.adoptedStyleSheets = [sheet];
+    this.#build();
+    this.#isBuilt = true;
+    const token = this.getAttribute("sso");
+    if (token && !this.api.session) await this.#hostUser(token);
+    await this.reload();
+    if (round !== this.#round) return;
+    addEventListener("hashchange", this.hashed);
+    clearInterval(this.ticking);
+    this.ticking = setInterval(() => this.#tick(), TICK_MS);
+    this.tell("ready", { total: this.thread.total });
+    this.#later();
+  }
+
+  /** @param {string} name @param {"text" | "json"} kind */
+  async #asset(name, kind) {
+    const url = kit.address(name);
+    const answer = await (kit.early.get(url) ?? fetch(url));
+    return answer.clone()[kind]();
+  }
+
+  #build() {
+    const { words } = this;
+    this.status = h("div", { class: "sr", role: "status", "aria-live": "polite" });
+    this.count = h("h2", { "data-testid": "comment-count", part: "count" }, words.say("comments_title"));
+    this.presence = h("span", { class: "muted presence", "data-testid": "presence-count", hidden: true });
+    this.connection = h("span", { class: "sr", "data-testid": "connection-status" }, words.say("disconnected"));
+    this.sorter = h(
+      "select",
+      { "data-testid": "sort-dropdown", "aria-label": words.say("sort"), part: "sort", onchange: () => this.setAttribute("sort", this.sorter.value) },
+      SORTS.map((sort) => h("option", { value: sort }, words.say(`sort_${sort}`))),
+    );
+    this.bell = h(
+      "button",
+      { type: "button", class: "quiet round bell", "aria-haspopup": "dialog", "aria-label": words.say("notifications"), hidden: true, onclick: (/** @type {Event} */ event) => this.#panel(event) },
+      icon("bell"),
+      h("span", { class: "unread", hidden: true }),
+    );
+    this.account = h("button", { type: "button", class: "quiet account", "aria-haspopup": "dialog", part: "account", onclick: (/** @type {Event} */ event) => this.#account(event) });
+    this.place = h("div", { class: "composer-place" });
+    this.banner = h("div", { class: "banner", part: "banner", hidden: true });
+    this.notice = h("div", { class: "notice", hidden: true });
+    this.list = h("ol", { class: "list", role: "list", part: "list" });
+    this.foot = h("div", { class: "foot" });
+    this.typing = h("p", { class: "typing muted", "aria-live": "polite" });
+    this.layer = h("div", { class: "layer" });
+    this.root = h(
+      "section",
+      { class: "tk", part: "root", "data-threadkit-root": true, lang: words.lang, dir: words.dir, "aria-label": words.say("comments_title"), onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event) },
+      this.status,
+      h("header", { class: "top", part: "header" }, this.count, h("div", { class: "tools" }, this.presence, this.connection, this.sorter, this.bell, this.account)),
+      this.place,
+      this.notice,
+      this.banner,
+      this.list,
+      this.foot,
+      this.typing,
+      this.layer,
+    );
+    this.#look();
+    this.shadowRoot?.replaceChildren(this.root);
+    this.composer = null;
+    this.place.replaceChildren(this.#box());
+    this.#skeleton();
+    this.#who();
+  }
+
+  #look() {
+    this.root.dataset.theme = this.getAttribute("theme") ?? "auto";
+  }
+
+  #skeleton() {
+    this.list.setAttribute("aria-busy", "true");
+    this.list.replaceChildren(...[0, 1, 2].map(() => h("li", { class: "item skeleton", "aria-hidden": "true" }, h("div"), h("div"), h("div"))));
+  }
+
+  /** A box to write in that becomes a composer as soon as somebody wants to. */
+  #box() {
+    const box = h("textarea", { rows: "2", class: "box", part: "textarea", placeholder: this.words.say("write_placeholder"), "aria-label": this.words.say("write_placeholder") });
+    box.addEventListener("focus", () => this.compose(), { once: true });
+    return h("div", { class: "composer", part: "composer" }, box);
+  }
+
+  async compose() {
+    if (this.composer) return this.composer;
+    const { Composer } = await import("./composer.js");
+    if (this.composer) return this.composer;
+    const box = /** @type {HTMLTextAreaElement} */ (this.place.querySelector("textarea"));
+    const hadFocus = this.shadowRoot?.activeElement === box;
+    this.composer = new Composer(this, { text: box?.value });
+    this.place.replaceChildren(this.composer.element);
+    if (hadFocus) this.composer.focus();
+    return this.composer;
+  }
+
+  // --- Reading -------------------------------------------------------------------------------------------------------
+
+  get question() {
+    return { pageId: this.getAttribute("page-id"), url: this.getAttribute("url"), sort: this.getAttribute("sort") };
+  }
+
+  /** How this page is named in every call about it. */
+  get page() {
+    const { pageId, url } = this.question;
+    return { page_url: url || kit.canonical(), ...(pageId ? { page_id: pageId } : {}) };
+  }
+
+  get pageQuery() {
+    return new URLSearchParams(this.page).toString();
+  }
+
+  /** Load the thread anew. @param {{quietly?: boolean}} [how] */
+  async reload(how) {
+    const round = this.#round;
+    const asked = kit.question(this.question);
+    if (!how?.quietly) this.list.setAttribute("aria-busy", "true");
+    try {
+      const [answer, site] = await Promise.all([this.api.get(asked), this.site ?? this.api.get("/v1/site")]);
+      if (round !== this.#round) return;
+      this.site = site;
+      this.thread.take(answer);
+      this.#showAll();
+      if (this.api.session) this.#votes();
+      if (!how?.quietly) this.#permalink();
+    } catch (error) {
+      if (round !== this.#round) return;
+      if (how?.quietly && this.thread.pageId) return;
+      this.#failed(error);
+    }
+  }
+
+  #showAll() {
+    const { thread, words } = this;
+    this.list.removeAttribute("aria-busy");
+    this.sorter.value = this.getAttribute("sort") ?? this.site?.display?.default_sort ?? "top";
+    this.views.clear();
+    this.list.replaceChildren(...thread.roots.map((id) => this.viewOf(id).element));
+    this.notice.hidden = !this.isClosed;
+    if (this.isClosed) this.notice.replaceChildren(words.say("closed"));
+    this.place.hidden = this.isClosed;
+    this.summary();
+    this.#foot();
+  }
+
+  get isClosed() {
+    return Boolean(this.thread.locked || this.site?.posting_disabled);
+  }
+
+  /** How many comments there are, in words. */
+  summary() {
+    this.count.textContent = this.thread.total ? this.words.say("comments", { n: this.thread.total }) : this.words.say("comments_title");
+    const isEmpty = this.thread.roots.length === 0;
+    if (isEmpty && !this.list.querySelector(".empty")) this.list.replaceChildren(h("li", { class: "empty muted" }, this.words.say("empty")));
+    else if (!isEmpty) this.list.querySelector(".empty")?.remove();
+  }
+
+  #foot() {
+    const more = button(this.words.say("load_more"), () => this.#more(more), { class: "wide" });
+    this.foot.replaceChildren(...(this.thread.next ? [more] : []));
+  }
+
+  /** @param {HTMLButtonElement} more */
+  async #more(more) {
+    more.disabled = true;
+    try {
+      const query = new URLSearchParams({ ...this.page, sort: this.sorter.value, limit: "25", cursor: this.thread.next ?? "" });
+      const added = this.thread.take(await this.api.get(`/v1/comments?${query}`), true);
+      this.list.append(...added.map((/** @type {string} */ id) => this.viewOf(id).element));
+      this.#foot();
+      this.views.get(added[0])?.article.focus();
+      this.announce(this.words.say("loaded", { n: added.length }));
+    } catch (error) {
+      more.disabled = false;
+      this.complain(error);
+    }
+  }
+
+  /** @param {string} id @param {HTMLButtonElement} show */
+  async loadReplies(id, show) {
+    const comment = this.thread.comments.get(id);
+    if (!comment) return;
+    show.disabled = true;
+    try {
+      const query = new URLSearchParams({ sort: this.sorter.value, ...(comment.cursor ? { cursor: comment.cursor } : {}) });
+      const added = this.thread.takeReplies(id, await this.api.get(`/v1/comments/${id}/replies?${query}`));
+      const view = this.views.get(id);
+      view?.list.append(...added.map((one) => this.viewOf(one).element));
+      view?.replies(comment);
+      this.views.get(added[0])?.article.focus();
+    } catch (error) {
+      show.disabled = false;
+      this.complain(error);
+    }
+  }
+
+  async #votes() {
+    try {
+      const { votes } = await this.api.get(`/v1/pages/my_votes?${this.pageQuery}`);
+      for (const [id, vote] of Object.entries(votes)) {
+        const comment = this.thread.comments.get(id);
+        if (comment) comment.vote = /** @type {any} */ (vote);
+        if (comment) this.views.get(id)?.update(comment);
+      }
+    } catch {
+      // Votes are shown without one's own then.
+    }
+  }
+
+  /** @param {string} id @returns {CommentView} */
+  viewOf(id) {
+    let view = this.views.get(id);
+    if (!view) {
+      view = new CommentView(this, /** @type {any} */ (this.thread.comments.get(id)));
+      this.views.set(id, view);
+    }
+    return view;
+  }
+
+  /** Draw a comment again. @param {string} id */
+  refresh(id) {
+    const comment = this.thread.comments.get(id);
+    const view = this.views.get(id);
+    if (comment && view) view.update(comment);
+    else if (view) {
+      view.element.remove();
+      this.views.delete(id);
+    }
+  }
+
+  /** Put a comment that the thread has just got on the screen. @param {string} id */
+  show(id) {
+    const comment = this.thread.comments.get(id);
+    if (!comment) return;
+    const view = this.viewOf(id);
+    const parent = comment.parent ? this.views.get(comment.parent) : null;
+    if (parent) {
+      parent.list.append(view.element);
+      parent.update(/** @type {any} */ (this.thread.comments.get(parent.id)));
+    } else {
+      this.list.querySelector(".empty")?.remove();
+      this.list.prepend(view.element);
+    }
+    this.summary();
+  }
+
+  isPageAuthor(/** @type {any} */ comment) {
+    const author = this.getAttribute("author");
+    return Boolean(author) && (comment.author === author || comment.name === author);
+  }
+
+  get isStaff() {
+    return Boolean(this.api.user && this.site?.staff?.[this.api.user.id]);
+  }
+
+  // --- Permalinks ----------------------------------------------------------------------------------------------------
+
+  hashed = () => this.#permalink(true);
+
+  async #permalink(mayLoad = false) {
+    const id = kit.permalink();
+    if (!id) return;
+    if (!this.thread.comments.has(id) && mayLoad) await this.reload({ quietly: true });
+    this.goTo(id);
+  }
+
+  /** @param {string} id */
+  goTo(id) {
+    const view = this.views.get(id);
+    if (!view) return void (kit.permalink() === id && this.announce(this.words.say("comment_gone"), true));
+    for (const above of this.thread.path(id).slice(0, -1)) if (this.views.get(above)?.isCollapsed) this.views.get(above)?.collapse(false);
+    this.list.querySelectorAll(".highlight").forEach((one) => one.classList.remove("highlight"));
+    view.article.classList.add("highlight");
+    view.article.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    view.article.focus({ preventScroll: true });
+  }
+
+  follow(/** @type {Event} */ event, /** @type {string} */ id) {
+    event.preventDefault();
+    history.replaceState(history.state, "", `#comment-${id}`);
+    this.goTo(id);
+  }
+
+  // --- Doing ---------------------------------------------------------------------------------------------------------
+
+  /** Somebody who is signed in, or null when they would rather not. @param {string} [why] */
+  async person(why) {
+    if (this.api.session) return this.api.user;
+    const { signIn } = await import("./auth.js");
+    return signIn(this, why);
+  }
+
+  /** @param {string} id @param {"up" | "down"} direction */
+  async vote(id, direction) {
+    const comment = this.thread.comments.get(id);
+    if (!comment || !(await this.person("vote"))) return;
+    const takeBack = this.thread.vote(id, direction);
+    this.refresh(id);
+    this.#refocus(id, direction);
+    try {
+      const counted = await this.api.call("POST", `/v1/comments/${id}/vote`, { direction });
+      Object.assign(comment, { up: counted.upvotes, down: counted.downvotes, vote: counted.user_vote });
+      this.tell("voted", { id, vote: counted.user_vote });
+    } catch (error) {
+      takeBack();
+      this.complain(error);
+    }
+    this.refresh(id);
+    this.#refocus(id, direction);
+  }
+
+  #refocus(/** @type {string} */ id, /** @type {string} */ direction) {
+    /** @type {HTMLElement | null | undefined} */ (this.views.get(id)?.actions.querySelector(`.${direction}`))?.focus();
+  }
+
+  /** @param {string} id */
+  async reply(id) {
+    const { Composer } = await import("./composer.js");
+    this.replying?.close();
+    const view = this.views.get(id);
+    if (!view) return;
+    this.replying = new Composer(this, { parent: id });
+    view.slot.replaceChildren(this.replying.element);
+    this.replying.focus();
+  }
+
+  async openMenu(/** @type {Event} */ event, /** @type {string} */ id) {
+    const anchor = event.currentTarget;
+    (await import("./menu.js")).openMenu(this, anchor, id);
+  }
+
+  async showCard(/** @type {Event} */ event, /** @type {any} */ comment) {
+    const anchor = event.currentTarget;
+    (await import("./menu.js")).showCard(this, anchor, comment);
+  }
+
+  async #account(/** @type {Event} */ event) {
+    const anchor = event.currentTarget;
+    if (!this.api.session) return void this.person();
+    (await import("./account.js")).openAccount(this, anchor);
+  }
+
+  async #panel(/** @type {Event} */ event) {
+    const anchor = event.currentTarget;
+    (await import("./account.js")).openNotifications(this, anchor);
+  }
+
+  async #hostUser(/** @type {string} */ token) {
+    try {
+      this.api.keep(await this.api.call("POST", "/v1/auth/sso", { token }));
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+
+  /** Signed in or out, here or in another tab. */
+  #session() {
+    this.#who();
+    this.tell(this.api.session ? "signin" : "signout", { user: this.api.user });
+    this.live?.signedIn();
+    if (this.#isBuilt) this.reload({ quietly: true });
+  }
+
+  #who() {
+    const user = this.api.user;
+    this.account.replaceChildren(user ? this.words.name(user.name) : this.words.say("sign_in"));
+    this.bell.hidden = !user;
+    if (user)
+      this.api.get("/v1/users/me").then(
+        (me) => this.unread(me.unread_notifications),
+        () => {},
+      );
+  }
+
+  unread(/** @type {number} */ count) {
+    const badge = /** @type {HTMLElement} */ (this.bell.querySelector(".unread"));
+    badge.hidden = !count;
+    badge.textContent = count ? this.words.numbers.format(count) : "";
+    this.bell.setAttribute("aria-label", count ? this.words.say("unread", { n: count }) : this.words.say("notifications"));
+    this.unreadCount = count;
+  }
+
+  // --- Saying --------------------------------------------------------------------------------------------------------
+
+  /** Politely, for those who listen; `isShown` also for those who look. @param {string} text */
+  announce(text, isShown = false) {
+    this.status.textContent = "";
+    this.status.textContent = text;
+    if (isShown) this.toast(text);
+  }
+
+  /** @param {string} text @param {{label: string, then: () => void}} [action] */
+  toast(text, action) {
+    this.layer.querySelector(".toast")?.remove();
+    const toast = h("div", { class: "toast", part: "toast", role: "status" }, text, action && button(action.label, () => (toast.remove(), action.then()), { class: "quiet" }));
+    this.layer.append(toast);
+    setTimeout(() => toast.remove(), action ? 8000 : 5000);
+  }
+
+  /** Any error as a sentence that a person understands. @param {any} error */
+  sentence(error) {
+    const { words } = this;
+    if (error instanceof Unreachable) return words.say("offline");
+    if (!(error instanceof Refused)) return words.say("failed");
+    if (error.code && words.has(`error_${error.code}`)) return words.say(`error_${error.code}`, { seconds: error.retryAfter, ...error.problem });
+    if (error.status === 429) return words.say("error_429", { seconds: error.retryAfter ?? 60 });
+    if (error.status === 503) return words.say("error_503");
+    return error.message || words.say("failed");
+  }
+
+  complain(/** @type {any} */ error) {
+    this.tell("error", { code: error.code ?? "", message: error.message });
+    this.announce(this.sentence(error), true);
+  }
+
+  #failed(/** @type {any} */ error) {
+    this.list.removeAttribute("aria-busy");
+    this.list.replaceChildren(
+      h("li", { class: "empty error", role: "alert" }, h("p", null, this.sentence(error)), button(this.words.say("try_again"), () => (this.#skeleton(), this.reload()), { class: "wide" })),
+    );
+    this.tell("error", { code: error.code ?? "", message: error.message });
+  }
+
+  tell(/** @type {string} */ name, /** @type {any} */ detail) {
+    this.dispatchEvent(new CustomEvent(`threadkit:${name}`, { detail, bubbles: true, composed: true }));
+  }
+
+  #tick() {
+    for (const [id, view] of this.views) {
+      const comment = this.thread.comments.get(id);
+      const time = view.head.querySelector("time");
+      if (comment && time) time.textContent = this.words.ago(comment.created);
+    }
+  }
+
+  // --- Keys and what comes later -------------------------------------------------------------------------------------
+
+  /** j and k walk through the comments, r replies, u votes up. @param {KeyboardEvent} event */
+  #key(event) {
+    const typing = /** @type {HTMLElement} */ (event.composedPath()[0]);
+    if (event.ctrlKey || event.metaKey || event.altKey || typing.closest("textarea, input, select, dialog, [role=menu]")) return;
+    const shown = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll("article")]).filter((one) => one.offsetParent !== null);
+    const at = shown.findIndex((one) => one.contains(typing));
+    const id = shown[at]?.dataset.id;
+    if (event.key === "j" || event.key === "k") (shown[event.key === "j" ? at + 1 : Math.max(0, at - 1)] ?? shown.at(-1))?.focus();
+    else if (event.key === "r" && id && !this.isClosed) this.reply(id);
+    else if (event.key === "u" && id) this.vote(id, "up");
+    else return;
+    event.preventDefault();
+  }
+
+  /** What nobody misses in the first moment. */
+  async #later() {
+    const round = this.#round;
+    const idle = globalThis.requestIdleCallback ?? ((/** @type {any} */ then) => setTimeout(then, 200));
+    await new Promise((then) => idle(then, { timeout: 2000 }));
+    const { Live } = await import("./live.js");
+    if (round !== this.#round) return;
+    this.live = new Live(this);
+    this.compose();
+  }
+}
+
+if (!customElements.get("thread-kit")) customElements.define("thread-kit", ThreadKitElement);

@@ -1,0 +1,137 @@
+// Talking to the server: one session per site and browser, renewed when it must be, shared by all tabs.
+
+/** An answer that says no, in words the server chose. */
+export class Refused extends Error {
+  /** @param {number} status @param {any} problem */
+  constructor(status, problem) {
+    super(problem?.detail ?? problem?.error ?? "");
+    this.status = status;
+    this.code = problem?.code ?? "";
+    this.retryAfter = problem?.retry_after ?? null;
+    this.problem = problem ?? {};
+  }
+}
+
+/** No answer at all. */
+export class Unreachable extends Error {}
+
+const TRY_AGAIN_MS = [600, 2000];
+
+export class Api extends EventTarget {
+  /** @param {string} base @param {string} project @param {Map<string, Promise<Response>>} early */
+  constructor(base, project, early) {
+    super();
+    this.base = base;
+    this.project = project;
+    this.early = early;
+    this.slot = `threadkit:${project}`;
+    this.session = this.#stored();
+    this.channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(`threadkit-auth-sync:${project}`) : null;
+    this.channel?.addEventListener("message", () => this.#reload());
+    addEventListener("storage", this.heard);
+  }
+
+  heard = (/** @type {StorageEvent} */ event) => {
+    if (event.key === this.slot) this.#reload();
+  };
+
+  close() {
+    this.channel?.close();
+    removeEventListener("storage", this.heard);
+  }
+
+  get user() {
+    return this.session?.user ?? null;
+  }
+
+  /** @param {any} session token, refresh_token and user; null to forget them */
+  keep(session) {
+    this.session = session;
+    try {
+      session ? localStorage.setItem(this.slot, JSON.stringify(session)) : localStorage.removeItem(this.slot);
+    } catch {
+      // Private windows may refuse; the session then lasts as long as the page.
+    }
+    this.channel?.postMessage("changed");
+    this.dispatchEvent(new Event("session"));
+  }
+
+  #stored() {
+    try {
+      return JSON.parse(localStorage.getItem(this.slot) ?? "null");
+    } catch {
+      return null;
+    }
+  }
+
+  #reload() {
+    const before = this.session?.token;
+    this.session = this.#stored();
+    if (before !== this.session?.token) this.dispatchEvent(new Event("session"));
+  }
+
+  /** @param {string} path */
+  get(path) {
+    return this.call("GET", path);
+  }
+
+  /**
+   * @param {string} method @param {string} path @param {any} [body]
+   * @param {{headers?: Record<string, string>}} [more]
+   * @returns {Promise<any>}
+   */
+  async call(method, path, body, more) {
+    let answer = await this.#send(method, path, body, more);
+    if (answer.status === 401 && this.session && (await this.#renew())) answer = await this.#send(method, path, body, more);
+    if (answer.ok) return answer.status === 204 || answer.headers.get("content-length") === "0" ? null : this.#json(answer);
+    throw new Refused(answer.status, await this.#json(answer));
+  }
+
+  async #json(/** @type {Response} */ answer) {
+    try {
+      return await answer.json();
+    } catch {
+      return null;
+    }
+  }
+
+  /** @param {string} method @param {string} path @param {any} body @param {any} more @returns {Promise<Response>} */
+  async #send(method, path, body, more) {
+    const url = this.base + path;
+    const early = method === "GET" && !this.session ? this.early.get(url) : undefined;
+    this.early.delete(url);
+    /** @type {Record<string, string>} */
+    const headers = { projectid: this.project, ...more?.headers };
+    if (this.session) headers.authorization = `Bearer ${this.session.token}`;
+    if (body !== undefined) headers["content-type"] = "application/json";
+    const how = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
+    for (let tries = 0; ; tries++) {
+      try {
+        const answer = await (early && tries === 0 ? early : fetch(url, how));
+        // What only reads may be asked again; what writes is for people to decide.
+        if (answer.status !== 503 || method !== "GET" || tries >= TRY_AGAIN_MS.length) return answer;
+      } catch (error) {
+        if (method !== "GET" || tries >= TRY_AGAIN_MS.length) throw new Unreachable(String(error));
+      }
+      await new Promise((then) => setTimeout(then, TRY_AGAIN_MS[tries]));
+    }
+  }
+
+  /** Exchange the tokens for new ones, once for all tabs. Says whether somebody is still signed in. */
+  async #renew() {
+    const old = this.session.token;
+    const exchange = async () => {
+      this.session = this.#stored() ?? this.session;
+      if (this.session?.token !== old) return true; // another tab was quicker
+      const answer = await fetch(`${this.base}/v1/auth/refresh`, {
+        method: "POST",
+        headers: { projectid: this.project, "content-type": "application/json" },
+        body: JSON.stringify({ refresh_token: this.session.refresh_token }),
+      });
+      if (answer.ok) this.keep(await answer.json());
+      else if (answer.status === 401) this.keep(null);
+      return answer.ok;
+    };
+    return navigator.locks ? navigator.locks.request(this.slot, exchange) : exchange();
+  }
+}

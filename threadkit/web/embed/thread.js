@@ -1,0 +1,196 @@
+// The thread as this browser knows it: comments by id, their order, and what events change about them. No DOM here.
+
+/**
+ * @typedef {object} Comment
+ * @property {string} id
+ * @property {string} author
+ * @property {string} name
+ * @property {string | null} avatar
+ * @property {number} karma
+ * @property {string} text
+ * @property {string} html
+ * @property {number} up
+ * @property {number} down
+ * @property {number} created seconds
+ * @property {number} modified seconds
+ * @property {boolean} edited
+ * @property {string} status
+ * @property {string | null} parent whom it hangs under
+ * @property {string | null} answers whom it answers, which may be deeper than it hangs
+ * @property {string[]} replies
+ * @property {number} more replies that are not here yet
+ * @property {string | null} cursor to the next of them
+ * @property {"up" | "down" | null} vote
+ * @property {boolean} [sending] on its way to the server
+ */
+
+export const DELETED = "deleted";
+const NOBODY = "d0000000-0000-0000-0000-000000000000";
+
+export class Thread {
+  constructor() {
+    /** @type {Map<string, Comment>} */
+    this.comments = new Map();
+    /** @type {string[]} */
+    this.roots = [];
+    this.total = 0;
+    this.pageId = "";
+    this.version = 0;
+    this.locked = false;
+    /** @type {string | null} */
+    this.next = null;
+    /** @type {Set<string>} */
+    this.pinned = new Set();
+  }
+
+  /** Take an answer of `GET /v1/comments`; `isMore` adds to what is there. @param {any} answer @param {boolean} [isMore] */
+  take(answer, isMore = false) {
+    if (!isMore) {
+      this.comments.clear();
+      this.roots = [];
+      this.pinned = new Set((answer.pinned ?? []).map((/** @type {any} */ pin) => pin[0]));
+    }
+    this.total = answer.total;
+    this.pageId = answer.page_id;
+    this.version = answer.version ?? 0;
+    this.locked = answer.locked ?? false;
+    this.next = answer.next ?? null;
+    const added = answer.tree.c.filter((/** @type {any} */ one) => !this.comments.has(one.i));
+    for (const one of added) this.roots.push(this.#keep(one, null));
+    return added.map((/** @type {any} */ one) => one.i);
+  }
+
+  /** Take an answer of `…/replies`. @param {string} parentId @param {any} answer */
+  takeReplies(parentId, answer) {
+    const parent = this.comments.get(parentId);
+    if (!parent) return [];
+    parent.cursor = answer.next ?? null;
+    const added = [];
+    for (const one of answer.replies ?? answer.comments ?? answer.tree?.c ?? []) {
+      if (this.comments.has(one.i)) continue;
+      parent.replies.push(this.#keep(one, parentId));
+      added.push(one.i);
+    }
+    parent.more = parent.cursor ? Math.max(1, parent.more - added.length) : 0;
+    return added;
+  }
+
+  /** @param {any} wire @param {string | null} parent @returns {string} */
+  #keep(wire, parent) {
+    const before = this.comments.get(wire.i);
+    /** @type {Comment} */
+    const comment = {
+      id: wire.i,
+      author: wire.a,
+      name: wire.n,
+      avatar: wire.p,
+      karma: wire.k,
+      text: wire.t,
+      html: wire.h,
+      up: wire.u,
+      down: wire.d,
+      created: wire.x,
+      modified: wire.m,
+      edited: wire.e === true || wire.m !== wire.x,
+      status: wire.s ?? "approved",
+      parent,
+      answers: wire.q ?? null,
+      replies: [],
+      more: 0,
+      cursor: wire.rn ?? null,
+      vote: before?.vote ?? null,
+    };
+    this.comments.set(comment.id, comment);
+    comment.replies = (wire.r ?? []).map((/** @type {any} */ reply) => this.#keep(reply, comment.id));
+    if (wire.rc !== undefined) comment.more = Math.max(0, wire.rc - comment.replies.length);
+    return comment.id;
+  }
+
+  /** One more comment. Says where it stands: the parent's id, "" for the top, null when it is known or has no place here. @param {any} wire @param {boolean} [isOwn] */
+  add(wire, isOwn = false) {
+    if (this.comments.has(wire.i)) return null;
+    const parent = wire.q ? this.comments.get(wire.q) : null;
+    if (wire.q && !parent) {
+      this.total += 1;
+      return null;
+    }
+    this.#keep(wire, parent?.id ?? null);
+    if (parent) parent.replies.push(wire.i);
+    else this.roots.unshift(wire.i);
+    if (isOwn || (wire.s ?? "approved") === "approved") this.total += 1;
+    return parent?.id ?? "";
+  }
+
+  /** The stand-in of a comment becomes the one that the server wrote. @param {string} draftId @param {any} wire */
+  settle(draftId, wire) {
+    const draft = this.comments.get(draftId);
+    if (!draft) return;
+    this.comments.delete(draftId);
+    const isThere = this.comments.has(wire.i);
+    const list = draft.parent ? this.comments.get(draft.parent)?.replies : this.roots;
+    const place = list?.indexOf(draftId) ?? -1;
+    if (isThere) {
+      if (place >= 0) list?.splice(place, 1);
+      this.total -= 1;
+    } else {
+      this.#keep(wire, draft.parent);
+      if (place >= 0) list?.splice(place, 1, wire.i);
+    }
+  }
+
+  /** Take a comment away that never was. @param {string} id */
+  drop(id) {
+    const comment = this.comments.get(id);
+    if (!comment) return;
+    const list = comment.parent ? this.comments.get(comment.parent)?.replies : this.roots;
+    const place = list?.indexOf(id) ?? -1;
+    if (place >= 0) list?.splice(place, 1);
+    this.comments.delete(id);
+    this.total = Math.max(0, this.total - 1);
+  }
+
+  /** Deleted: a place for its replies, or nothing. Says whether a place stays. @param {string} id */
+  remove(id) {
+    const comment = this.comments.get(id);
+    if (!comment || comment.status === DELETED) return false;
+    if (comment.replies.length || comment.more) {
+      Object.assign(comment, { status: DELETED, author: NOBODY, name: "[deleted]", avatar: null, karma: 0, text: "", html: "" });
+      return true;
+    }
+    const parent = comment.parent;
+    this.drop(id);
+    const above = parent ? this.comments.get(parent) : null;
+    if (above && above.status === DELETED && !above.replies.length && !above.more) this.drop(above.id);
+    return false;
+  }
+
+  /** From the root to a comment. @param {string} id */
+  path(id) {
+    const path = [];
+    for (let at = this.comments.get(id); at; at = at.parent ? this.comments.get(at.parent) : undefined) path.unshift(at.id);
+    return path;
+  }
+
+  depth(/** @type {string} */ id) {
+    return this.path(id).length - 1;
+  }
+
+  /** What one's own click changes at once. Returns what takes it back. @param {string} id @param {"up" | "down"} direction */
+  vote(id, direction) {
+    const comment = this.comments.get(id);
+    if (!comment) return () => {};
+    const before = { up: comment.up, down: comment.down, vote: comment.vote };
+    if (comment.vote) comment[comment.vote] -= 1;
+    comment.vote = comment.vote === direction ? null : direction;
+    if (comment.vote) comment[comment.vote] += 1;
+    return () => Object.assign(comment, before);
+  }
+
+  /** People who take part, for completing names. */
+  names() {
+    const found = new Map();
+    for (const comment of this.comments.values())
+      if (comment.author !== NOBODY && !comment.name.startsWith("__anon")) found.set(comment.name.toLowerCase(), comment.name);
+    return [...found.values()];
+  }
+}

@@ -1,0 +1,194 @@
+// One comment on the screen, and how it changes. What happens on a click is decided in app.js.
+
+import { button, cleaned, h, icon, webAddress } from "./dom.js";
+import { DELETED } from "./thread.js";
+
+const FOLD_AT = -5;
+const DEEPEST_INDENT = 6;
+const GONE = ["pending", "rejected", "spam"];
+
+/** @typedef {import("./thread.js").Comment} Comment */
+
+export class CommentView {
+  /** @param {any} app the element @param {Comment} comment */
+  constructor(app, comment) {
+    this.app = app;
+    this.id = comment.id;
+    this.isFolded = comment.up - comment.down <= FOLD_AT;
+    this.isCollapsed = false;
+    this.list = h("ol", { class: "replies", role: "list" });
+    this.body = h("div", { class: "body", part: "body", dir: "auto" });
+    this.head = h("header", { class: "head", part: "comment-header" });
+    this.actions = h("div", { class: "actions", part: "actions" });
+    this.slot = h("div", { class: "slot" });
+    this.more = h("div", { class: "more" });
+    this.article = h(
+      "article",
+      { id: `comment-${comment.id}`, "data-testid": "comment", "data-id": comment.id, part: "comment", tabindex: "-1" },
+      this.head,
+      this.body,
+      this.actions,
+      this.slot,
+    );
+    this.element = h("li", { class: "item" }, this.article, this.list, this.more);
+    this.update(comment);
+    for (const id of comment.replies) this.list.append(app.viewOf(id).element);
+  }
+
+  /** @param {Comment} comment */
+  update(comment) {
+    const { app } = this;
+    const depth = app.thread.depth(comment.id);
+    this.element.classList.toggle("deep", depth >= DEEPEST_INDENT);
+    this.element.classList.toggle("root", depth === 0);
+    this.article.className = `comment ${comment.status} ${comment.sending ? "sending" : ""}`;
+    this.article.setAttribute("aria-label", app.words.say("comment_by", { name: app.words.name(comment.name) }));
+    this.head.replaceChildren(...this.#head(comment));
+    this.#body(comment);
+    this.actions.replaceChildren(...(comment.status === DELETED || this.isHidden(comment) ? [] : this.#actions(comment)));
+    this.replies(comment);
+  }
+
+  isHidden(/** @type {Comment} */ comment) {
+    return this.isFolded && comment.status === "approved";
+  }
+
+  /** The line under a comment: what is collapsed, and what is not here yet. @param {Comment} comment */
+  replies(comment) {
+    const { words } = this.app;
+    const here = comment.replies.length;
+    this.list.hidden = this.isCollapsed || here === 0;
+    const parts = [];
+    if (here && this.isCollapsed) parts.push(button(words.say("show_replies", { n: here + comment.more }), () => this.collapse(false), { class: "quiet" }));
+    else if (comment.more) {
+      const show = button(words.say("more_replies", { n: comment.more }), () => this.app.loadReplies(this.id, show), { class: "quiet" });
+      parts.push(show);
+    }
+    this.more.replaceChildren(...parts);
+  }
+
+  collapse(/** @type {boolean} */ isCollapsed) {
+    this.isCollapsed = isCollapsed;
+    const comment = this.app.thread.comments.get(this.id);
+    if (!comment) return;
+    this.update(comment);
+    if (!isCollapsed) this.list.querySelector("article")?.focus({ preventScroll: true });
+  }
+
+  /** @param {Comment} comment */
+  #head(comment) {
+    const { app } = this;
+    const { words } = app;
+    if (comment.status === DELETED) return [h("span", { class: "muted" }, words.say("deleted"))];
+    const name = words.name(comment.name);
+    const isGuest = words.isGuest(comment.name);
+    const role = app.site?.staff?.[comment.author];
+    const badges = [
+      role && [words.say(`role_${role}`), "staff"],
+      app.isPageAuthor(comment) && [words.say("author"), "author"],
+      isGuest && [words.say("guest"), "guest"],
+      app.thread.pinned.has(comment.id) && [words.say("pinned"), "pinned"],
+      GONE.includes(comment.status) && [words.say(comment.status === "pending" ? "waiting" : "not_shown"), "waiting"],
+    ].filter(Boolean);
+    const link = h(
+      "a",
+      { href: `#comment-${comment.id}`, class: "time", title: words.date(comment.created), onclick: (/** @type {Event} */ event) => app.follow(event, comment.id) },
+      h("time", { datetime: new Date(comment.created * 1000).toISOString() }, words.ago(comment.created)),
+    );
+    const answers = comment.answers && comment.answers !== comment.parent ? app.thread.comments.get(comment.answers) : null;
+    return [
+      avatar(app, comment),
+      h(
+        "button",
+        { type: "button", class: "name", part: "name", "aria-haspopup": "dialog", onclick: (/** @type {Event} */ event) => app.showCard(event, comment) },
+        h("bdi", null, name),
+      ),
+      ...badges.map((badge) => h("span", { class: `badge ${/** @type {any} */ (badge)[1]}`, part: "badge" }, /** @type {any} */ (badge)[0])),
+      h("span", { class: "dot", "aria-hidden": "true" }, "·"),
+      link,
+      comment.edited && h("span", { class: "muted", title: words.date(comment.modified) }, words.say("edited")),
+      answers && h("span", { class: "muted" }, words.say("in_reply_to", { name: words.name(answers.name) })),
+    ].filter(Boolean);
+  }
+
+  /** @param {Comment} comment */
+  #body(comment) {
+    const { words } = this.app;
+    if (comment.status === DELETED) this.body.replaceChildren();
+    else if (this.isHidden(comment)) {
+      const show = () => {
+        this.isFolded = false;
+        this.update(comment);
+        this.article.focus();
+      };
+      this.body.replaceChildren(h("span", { class: "muted" }, words.say("folded")), " ", button(words.say("show"), show, { class: "quiet" }));
+    } else this.body.replaceChildren(cleaned(comment.html));
+  }
+
+  /** @param {Comment} comment */
+  #actions(comment) {
+    const { app } = this;
+    const { words } = app;
+    if (comment.sending) return [h("span", { class: "muted" }, words.say("sending"))];
+    const votes = app.site?.voting ?? "on";
+    const isApproved = comment.status === "approved";
+    const count = comment.up - (votes === "up" ? 0 : comment.down);
+    const shows = app.site?.display?.show_vote_counts !== false;
+    return [
+      votes !== "off" &&
+        isApproved &&
+        h(
+          "span",
+          { class: "votes", part: "votes" },
+          this.#vote(comment, "up"),
+          shows && h("span", { class: "count", title: words.say("vote_title", { up: comment.up, down: comment.down }) }, words.numbers.format(count)),
+          votes === "on" && this.#vote(comment, "down"),
+        ),
+      isApproved && !app.isClosed && button(words.say("reply"), () => app.reply(comment.id), { class: "quiet", "data-action": "reply" }),
+      comment.replies.length > 0 &&
+        !this.isCollapsed &&
+        button(words.say("collapse"), () => this.collapse(true), { class: "quiet", "aria-expanded": "true" }),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet round",
+          "data-testid": "comment-menu",
+          "aria-haspopup": "menu",
+          "aria-expanded": "false",
+          "aria-label": words.say("menu"),
+          onclick: (/** @type {Event} */ event) => app.openMenu(event, comment.id),
+        },
+        icon("more"),
+      ),
+    ].filter(Boolean);
+  }
+
+  /** @param {Comment} comment @param {"up" | "down"} direction */
+  #vote(comment, direction) {
+    const isMine = comment.vote === direction;
+    return h(
+      "button",
+      {
+        type: "button",
+        class: `vote ${direction}`,
+        "aria-pressed": String(isMine),
+        "aria-label": this.app.words.say(direction === "up" ? "upvote" : "downvote"),
+        onclick: () => this.app.vote(comment.id, direction),
+      },
+      icon(direction),
+    );
+  }
+}
+
+/** Somebody's picture: their own, or their initial on a colour that stays theirs. @param {any} app @param {{avatar?: string | null, name: string, author: string}} who */
+export function avatar(app, who) {
+  const initial = [...app.words.name(who.name)][0]?.toUpperCase() ?? "?";
+  const colour = [...who.author].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 8, 0);
+  const drawn = h("span", { class: `avatar c${colour}`, part: "avatar", "aria-hidden": "true" }, initial);
+  const own = webAddress(who.avatar);
+  if (!own) return drawn;
+  const image = h("img", { class: "avatar", part: "avatar", src: own, alt: "", width: "32", height: "32", loading: "lazy", referrerpolicy: "no-referrer" });
+  image.addEventListener("error", () => image.replaceWith(drawn), { once: true });
+  return image;
+}
