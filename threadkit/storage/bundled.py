@@ -234,6 +234,7 @@ def write_config(folder: Path) -> Path:
         "# Written by ThreadKit at every start; changes here are lost.",
         "appendonly yes",
         "hash-max-listpack-value 4096",
+        "zset-max-listpack-value 1024",  # notifications, which would take three times the room
         "appendfsync always",
         "no-appendfsync-on-rewrite no",
         "aof-load-truncated yes",
