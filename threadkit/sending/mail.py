@@ -14,7 +14,6 @@ from typing import Protocol
 
 import aiosmtplib
 import structlog
-from email_validator import EmailNotValidError, validate_email
 
 from threadkit.errors import CannotStart
 from threadkit.sending.model import Mail, Undelivered, Unsendable, checked_header, masked
@@ -109,6 +108,8 @@ class LogSender:
 
 def single_address(address: str) -> str:
     """The address, if it is exactly one; its domain comes back in ASCII."""
+    from email_validator import EmailNotValidError, validate_email  # slow to import, and seldom needed
+
     checked_header("recipient", address)
     try:
         # Names such as mail.internal are fine on somebody's own server.

@@ -5,8 +5,6 @@ import unicodedata
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-import phonenumbers
-from email_validator import EmailNotValidError, validate_email
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from threadkit.errors import Conflict, Invalid
@@ -263,6 +261,8 @@ def name_key(name: str) -> str:
 
 def normal_email(text: str) -> str:
     """One form for one address: trimmed, lower case, host in IDNA."""
+    from email_validator import EmailNotValidError, validate_email  # slow to import, and seldom needed
+
     if len(text) > 320:
         raise InvalidEmail
     try:
@@ -276,6 +276,8 @@ def normal_email(text: str) -> str:
 
 def normal_phone(text: str) -> str:
     """E.164, so that two spellings are one number."""
+    import phonenumbers  # slow to import, and seldom needed
+
     try:
         number = phonenumbers.parse(text[:40].strip(), None)
     except phonenumbers.NumberParseException:

@@ -5,13 +5,14 @@ a file's name changes whenever anything below it does, and browsers may keep eve
 """
 
 import functools
+import functools
 import gzip
 import hashlib
 import importlib.resources
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 
 import msgspec
@@ -51,13 +52,16 @@ class Asset:
 
     name: str
     body: bytes
-    hash: str = field(init=False)
-    compressed: bytes | None = field(init=False)
 
-    def __post_init__(self) -> None:
+    @functools.cached_property
+    def hash(self) -> str:
+        return hashlib.sha256(self.body).hexdigest()[:HASH_LENGTH]
+
+    @functools.cached_property
+    def compressed(self) -> bytes | None:
+        """Made when it is first asked for: a worker that starts has better things to do."""
         compressed = gzip.compress(self.body, 9, mtime=0)
-        object.__setattr__(self, "hash", hashlib.sha256(self.body).hexdigest()[:HASH_LENGTH])
-        object.__setattr__(self, "compressed", compressed if len(compressed) < len(self.body) else None)
+        return compressed if len(compressed) < len(self.body) else None
 
     @property
     def path(self) -> str:
