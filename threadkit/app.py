@@ -20,6 +20,7 @@ from threadkit.health import routes as health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
 from threadkit.http.admission import Admission
+from threadkit.http.handlers import share_handlers
 from threadkit.http.ledger import Ledger
 from threadkit.http.manners import Manners
 from threadkit.http.request import Request
@@ -37,7 +38,7 @@ from threadkit.notifications import routes as notifications
 from threadkit.pages import routes as pages
 from threadkit.problems import ProblemHandlers
 from threadkit.ratelimit import routes as limits
-from threadkit.ratelimit.access import limited
+from threadkit.ratelimit.access import by_address, limited
 from threadkit.ratelimit.lane import ReaderLimits
 from threadkit.render import routes as render
 from threadkit.render.access import address_guard
@@ -195,6 +196,7 @@ class Application:
                 "device": Provide(provide_device),
             },
         )
+        share_handlers()
         litestar = Litestar(
             route_handlers=[
                 api,
@@ -208,16 +210,22 @@ class Application:
                     },
                 ),
                 self._without_scripts(opens_by_address),
-                users.check_name_alias,
-                site_admin.deletion_progress,
-                turnstile.challenge,
-                turnstile.challenge_alias,
+                Router(
+                    "/",
+                    route_handlers=[
+                        users.check_name_alias,
+                        site_admin.deletion_progress,
+                        turnstile.challenge,
+                        turnstile.challenge_alias,
+                        limits.usage,
+                        setup.router,
+                        oauth.router,
+                    ],
+                    guards=[by_address(limits=services.request_limits, addresses=self.addresses)],
+                ),
                 users.avatar,
                 health.router,
-                limits.usage,
                 docs.router,
-                setup.router,
-                oauth.router,
                 self._web(),
             ],
             request_class=Request,

@@ -22,6 +22,7 @@ from threadkit.comments.window import Cursor, Question, begins_a_visit
 from threadkit.errors import ThreadKitError
 from threadkit.http.ledger import Ledger, Note
 from threadkit.http.manners import API_POLICY, EXPOSED, HSTS, SECURITY, is_https, request_id_of
+from threadkit.ids import SiteId
 from threadkit.pages.model import PageRef
 from threadkit.problems import PROBLEM_JSON, problem_of
 from threadkit.ratelimit.lane import ReaderLimits
@@ -34,6 +35,7 @@ NUMBERS = ("limit", "replies", "depth")
 MOST_REMEMBERED = 10_000
 
 ASK_AGAIN_MS = 1000
+LONGEST_ASKED = 4096
 
 _STATUS_LINES = {
     200: b"HTTP/1.1 200 OK\r\n",
@@ -86,6 +88,7 @@ class FastLane:
         self._limits = limits
         self._store_left_ms = -ASK_AGAIN_MS
         self._callers: dict[_Asked, _Caller] = {}
+        site_queries.on_forgotten = self._forget
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in ("GET", "HEAD"):
@@ -140,6 +143,10 @@ class FastLane:
             own += _HSTS_LINE
         self._note(started, status, len(body), request_id, caller, snapshot, scope, headers)
         return _STATUS_LINES[status], head.wire + caller.head.wire + own + b"\r\n", body
+
+    def _forget(self, site_id: SiteId) -> None:
+        """A site has changed: what was known of its keys and pages must not be used without asking, either."""
+        self._callers = {asked: caller for asked, caller in self._callers.items() if caller.site.id != site_id}
 
     def _refuse(
         self, refused: RateLimited, started: float, caller: _Caller, scope: Any, headers: dict[bytes, bytes]
@@ -221,7 +228,7 @@ class FastLane:
         ):
             return caller
         caller = self._look(api_key, *asked[1:])
-        if caller is not None:
+        if caller is not None and not _is_long(asked):
             if len(self._callers) >= MOST_REMEMBERED:
                 self._callers.clear()
             self._callers[asked] = caller
@@ -243,7 +250,13 @@ class FastLane:
 
 
 def _asked(headers: dict[bytes, bytes], query: bytes) -> _Asked:
-    return headers.get(b"projectid"), headers.get(b"origin"), headers.get(b"referer"), query
+    origin = headers.get(b"origin")
+    return headers.get(b"projectid"), origin, None if origin else headers.get(b"referer"), query
+
+
+def _is_long(asked: _Asked) -> bool:
+    """Nothing that a browser sends, and too much to be remembered."""
+    return sum(len(part) for part in asked if part) > LONGEST_ASKED
 
 
 def _listed(lines: bytes) -> list[tuple[bytes, bytes]]:

@@ -22,6 +22,7 @@ from threadkit.settings import LimitSettings
 STANDING_S = 0.1
 CALM_S = 1.0
 LONGEST_PAUSE_S = 3
+LONGEST_ORIGIN = 300
 ALWAYS = frozenset(("/health", "/readyz", "/metrics", "/version"))
 _ALWAYS = frozenset(path.encode() for path in ALWAYS)
 
@@ -41,7 +42,7 @@ class Admission:
         if scope["type"] != "http" or scope["path"] in ALWAYS:
             await self._app(scope, receive, send)
         elif self._may_enter():
-            await _Visit(self, send).run(self._app, scope, receive)
+            await _Visit(self, receive, send).run(self._app, scope)
         else:
             self._refused.inc()
             given = dict(scope["headers"])
@@ -50,14 +51,18 @@ class Admission:
             await send({"type": "http.response.start", "status": 503, "headers": named})
             await send({"type": "http.response.body", "body": body, "more_body": False})
 
-    def refuse_at_once(self, url: bytes, headers: list[tuple[bytes, bytes]]) -> bytes | None:
+    def refuse_at_once(self, method: bytes, url: bytes, headers: list[tuple[bytes, bytes]]) -> bytes | None:
         """All of a refusal but the date, for the server's protocol: refusing many must cost next to nothing."""
         if self._may_enter() or url.partition(b"?")[0] in _ALWAYS:
             return None
         self._refused.inc()
         given = dict(headers)
         _, lines, body = _refusal(given)
-        return b"%bx-request-id: %b\r\n\r\n%b" % (lines, request_id_of(given).encode(), body)
+        return b"%bx-request-id: %b\r\n\r\n%b" % (
+            lines,
+            request_id_of(given).encode(),
+            b"" if method == b"HEAD" else body,
+        )
 
     def _may_enter(self) -> bool:
         if self._inside < self._at_once:
@@ -76,23 +81,41 @@ class Admission:
 
 
 class _Visit:
-    """One request inside. It counts until its answer begins: a stream that goes on for hours is no work."""
+    """One request inside. It counts until its answer begins, because a stream that goes on for hours is no work, and not
+    while it waits for a body, or a few slow senders would fill the room."""
 
-    def __init__(self, admission: Admission, send: Send) -> None:
+    def __init__(self, admission: Admission, receive: Receive, send: Send) -> None:
         self._admission = admission
+        self._receive = receive
         self._send = send
-        self._is_inside = True
+        # For those who look for the connection under a request (live/streams.py).
+        self.transport = getattr(getattr(receive, "__self__", None), "transport", None)
+        self._is_inside = False
+        self._is_answered = False
 
-    async def run(self, app: ASGIApp, scope: Any, receive: Receive) -> None:
-        self._admission.enter()
+    async def run(self, app: ASGIApp, scope: Any) -> None:
+        self._enter()
         try:
-            await app(scope, receive, self.send)
+            await app(scope, self.receive, self.send)
         finally:
             self._leave()
 
+    async def receive(self) -> Any:
+        self._leave()
+        try:
+            return await self._receive()
+        finally:
+            self._enter()
+
     async def send(self, message: Message) -> None:
+        self._is_answered = True
         self._leave()
         await self._send(message)
+
+    def _enter(self) -> None:
+        if not self._is_inside and not self._is_answered:
+            self._is_inside = True
+            self._admission.enter()
 
     def _leave(self) -> None:
         if self._is_inside:
@@ -117,4 +140,7 @@ def _prepared(pause_s: int, origin: bytes | None) -> tuple[tuple[tuple[bytes, by
 
 
 def _refusal(headers: dict[bytes, bytes]) -> tuple[tuple[tuple[bytes, bytes], ...], bytes, bytes]:
-    return _prepared(_random.randint(1, LONGEST_PAUSE_S), headers.get(b"origin"))
+    origin = headers.get(b"origin")
+    if origin is not None and len(origin) > LONGEST_ORIGIN:  # no page has such a one, and it would be remembered
+        origin = None
+    return _prepared(_random.randint(1, LONGEST_PAUSE_S), origin)

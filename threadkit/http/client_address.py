@@ -47,7 +47,7 @@ class ClientAddresses:
     def client_of(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> str:
         """The hashed address of whoever asks; hashing the same one again and again would cost more than answering."""
         peer = scope.get("client")
-        asked = (peer[0] if peer else None, headers.get(b"x-forwarded-for", headers.get(b"x-real-ip", b""))[-LONGEST:])
+        asked = (peer[0] if peer else None, forwarded(scope, headers))
         client = self._clients.get(asked)
         if client is None:
             if len(self._clients) >= MOST_REMEMBERED:
@@ -64,6 +64,14 @@ class ClientAddresses:
         client = scope.get("client")
         # No peer means a unix socket: somebody on this machine.
         return (_parsed(client[0]) if client else None) or ipaddress.IPv4Address("127.0.0.1")
+
+
+def forwarded(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> bytes:
+    """What proxies say about the client, as far as it can tell two clients apart. `headers` has only one of several
+    lines of a name."""
+    if b"x-forwarded-for" not in headers:
+        return headers.get(b"x-real-ip", b"")[-LONGEST:]
+    return b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")[-LONGEST:]
 
 
 def _parsed(text: str) -> Address | None:

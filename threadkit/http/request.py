@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from litestar import Request as LitestarRequest
-from litestar.exceptions import ClientException
+from litestar.exceptions import ClientException, InternalServerException
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from threadkit.errors import InvalidJson, NotJson, TooLarge
@@ -19,16 +19,21 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 class Request(LitestarRequest[Any, Any, Any]):
     async def body(self) -> bytes:
         is_form = self.route_handler.opt.get("form", False)
-        if self.route_handler.opt.get("may_be_empty", False) and not await super().body():
-            return b"{}"
-        if not is_form and not _says_json(self.content_type[0]):
+        may_be_empty = self.route_handler.opt.get("may_be_empty", False)
+        if not may_be_empty and not is_form and not _says_json(self.content_type[0]):
             raise NotJson
         try:
             body = await super().body()
+        except InternalServerException:  # the library's word for somebody who went away in the middle
+            raise InvalidJson(why="it was not sent to the end") from None
         except RequestEntityTooLarge:
             raise TooLarge(limit=self.route_handler.resolve_request_max_body_size()) from None
         except ClientException as error:
             raise InvalidJson(why=error.detail) from None
+        if may_be_empty and not body:
+            return b"{}"
+        if not is_form and not _says_json(self.content_type[0]):
+            raise NotJson
         if not body and not is_form:
             raise InvalidJson(why="it is empty")
         return body

@@ -50,7 +50,7 @@ async def events(
     version: VersionParameter = None,
 ) -> Response[Any]:
     """The messages of the WebSocket, each as an event named like its method with the same JSON as data."""
-    address = str(addresses.of(request.scope))
+    address = addresses.hashed(addresses.of(request.scope))
     services.streams.admit(address)
     asked_for = await services.page_queries.id_of(site, PageRef(page_url, page_id))
     found = await services.page_queries.now(site.id, asked_for)

@@ -116,13 +116,16 @@ class Sockets:
             return
         if opened is None:
             return
-        address = str(self._addresses.of(scope))
+        address = self._addresses.hashed(self._addresses.of(scope))
         if self._hub.connections_from(address) >= self._settings.sockets_per_address:
             await _refuse(send, 429, "Too many connections from your address.")
             return
         await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
         socket = Socket(opened.site.id, scope["extensions"][EXTENSION]["protocol"], self._meters)
-        if self._hub.connections >= self._settings.most_connections:
+        if (
+            self._hub.connections >= self._settings.most_connections
+            or self._hub.connections_from(address) >= self._settings.sockets_per_address  # others came meanwhile
+        ):
             self._meters.turned_away()
             socket.tell(overloaded(self._settings))
             socket.close(1013, "too many connections")

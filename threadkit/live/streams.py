@@ -135,7 +135,10 @@ class Streams:
         line: Line,
     ) -> AsyncIterator[bytes]:
         """The body of the response."""
-        if self._hub.connections >= self._settings.most_connections:
+        if (
+            self._hub.connections >= self._settings.most_connections
+            or self._hub.connections_from(address) >= self._settings.sockets_per_address  # others came meanwhile
+        ):
             self._meters.turned_away()
             yield written(overloaded(self._settings), retry_ms=self._settings.poll_every_s * 1000)
             return

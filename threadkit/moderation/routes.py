@@ -155,7 +155,7 @@ async def events(
 ) -> Response[Any]:
     """`claimed`, `released`, `decided` and `queued`, each with the `comment_id` and how many wait then (`queue`). `resync`
     says that much happened at once, or something may have been missed: load the list again."""
-    address = str(addresses.of(request.scope))
+    address = addresses.hashed(addresses.of(request.scope))
     services.streams.admit(address)
     return event_stream(
         request, services.staff_streams.follow(site.id, viewer, address=address, line=Line(request.receive))

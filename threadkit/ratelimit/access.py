@@ -26,7 +26,7 @@ def limited(open_site: Guard, *, limits: RequestLimits, addresses: ClientAddress
     async def count(connection: Connection, handler: BaseRouteHandler) -> None:
         state = connection.scope["state"]
         client = addresses.client_of(connection.scope, dict(connection.scope["headers"]))
-        kind: Kind = "read" if connection.scope.get("method") in ("GET", "HEAD") else "write"
+        kind = _kind(connection)
         try:
             try:
                 await open_site(connection, handler)  # type: ignore[misc]
@@ -63,6 +63,27 @@ def limited(open_site: Guard, *, limits: RequestLimits, addresses: ClientAddress
         state["standing"] = write.standing
 
     return count
+
+
+def by_address(*, limits: RequestLimits, addresses: ClientAddresses) -> Guard:
+    """For what belongs to no site."""
+
+    async def count(connection: Connection, _handler: BaseRouteHandler) -> None:
+        if not limits.is_on:
+            return
+        state = connection.scope["state"]
+        client = addresses.client_of(connection.scope, dict(connection.scope["headers"]))
+        try:
+            state["standing"] = limits.spend(Caller(None, client), _kind(connection))
+        except RateLimited as refused:
+            state["standing"] = refused.facts["standing"]
+            raise
+
+    return count
+
+
+def _kind(connection: Connection) -> Kind:
+    return "read" if connection.scope.get("method") in ("GET", "HEAD") else "write"
 
 
 def _claims(connection: Connection, sessions: SessionService) -> Claims | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from threadkit.clock import Clock
-from threadkit.http.client_address import LONGEST, ClientAddresses
+from threadkit.http.client_address import ClientAddresses, forwarded
 from threadkit.ids import SiteId
 from threadkit.ratelimit.model import MINUTE_S, Standing
 from threadkit.ratelimit.requests import Caller, Counted, RequestLimits, refusal
@@ -12,7 +12,7 @@ from threadkit.sites.model import Site
 
 MOST_REMEMBERED = 10_000
 
-_Peer = tuple[str | None, bytes | None, SiteId, int]
+_Peer = tuple[str | None, bytes, SiteId, int]
 
 
 class _Reader:
@@ -44,9 +44,10 @@ class ReaderLimits:
         reader = self._reader(site, scope, headers, now_s)
         counted = reader.counted
         if counted.minute != now_s // MINUTE_S:
-            counted.minute, counted.known, counted.ours = now_s // MINUTE_S, 0, 0
+            counted.begin(now_s // MINUTE_S)
         left = reader.limit - counted.known - counted.ours - 1
         if left < 0:
+            self._limits.ask_about(counted)
             (check, *_) = self._limits.checks(Caller(site, ""), "read")
             raise refusal(check._replace(limit=reader.limit), "read", now_s)
         self._limits.add(counted)
@@ -55,8 +56,7 @@ class ReaderLimits:
 
     def _reader(self, site: Site, scope: Any, headers: Mapping[bytes, bytes], now_s: int) -> _Reader:
         peer = scope["client"]
-        forwarded = headers.get(b"x-forwarded-for", headers.get(b"x-real-ip"))
-        asked = (peer[0] if peer else None, forwarded and forwarded[-LONGEST:], site.id, site.version)
+        asked = (peer[0] if peer else None, forwarded(scope, headers), site.id, site.version)
         reader = self._readers.get(asked)
         if reader is None:
             if len(self._readers) >= MOST_REMEMBERED:

@@ -44,10 +44,11 @@ class MemoryQuotas:
             return 1, _wait(client.minute[0][0] + 60, now)
         if pace:
             _prune(client.pace, now - pace.seconds)
-            if client.pace and now - client.pace[-1][0] < pace.gap_s:
-                return 3, _wait(client.pace[-1][0] + pace.gap_s, now)
+            free = client.pace[-1][0] + pace.gap_s if client.pace else now
             if len(client.pace) >= pace.limit:
-                return 3, _wait(client.pace[0][0] + pace.seconds, now)
+                free = max(free, client.pace[0][0] + pace.seconds)
+            if free > now:
+                return 3, _wait(free, now)
             client.pace.append((now, reservation.id))
         client.minute.append((now, reservation.id))
         client.today += 1

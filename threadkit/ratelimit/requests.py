@@ -26,6 +26,7 @@ FLUSH_EVERY_S = 1.0
 MOST_COUNTED = 50_000
 MOST_WITHOUT_STORE = 10_000
 KEYS_A_CALL = 500
+TIDY_EVERY_MS = 1000
 NO_SITE = SiteId("-")
 OTHERS = "others"
 
@@ -52,7 +53,7 @@ class Check(NamedTuple):
 class Counted:
     """Requests of somebody in one minute: what the store knew when we looked last, and ours since."""
 
-    __slots__ = ("known", "layer", "minute", "name", "ours", "site_id")
+    __slots__ = ("is_unsent", "known", "layer", "minute", "name", "ours", "site_id")
 
     def __init__(self, site_id: SiteId, layer: str, name: str, minute: int) -> None:
         self.site_id = site_id
@@ -61,6 +62,10 @@ class Counted:
         self.minute = minute
         self.known = 0
         self.ours = 0
+        self.is_unsent = False  # waits to be brought to the store, or to hear from it
+
+    def begin(self, minute: int) -> None:
+        self.minute, self.known, self.ours = minute, 0, 0
 
     @property
     def used(self) -> int:
@@ -79,6 +84,7 @@ class RequestLimits:
         self._add_requests = AddRequests(redis)
         self._counted: dict[tuple[SiteId, str, str], Counted] = {}
         self._unsent: list[Counted] = []
+        self._tidied_ms = -TIDY_EVERY_MS
         self._task: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
 
@@ -107,6 +113,7 @@ class RequestLimits:
         counted = [self.counted(caller.site, check, now_s) for check in checks]
         for check, count in zip(checks, counted, strict=True):
             if count.used >= check.limit:
+                self.ask_about(count)
                 raise refusal(check, kind, now_s)
         for count in counted:
             self.add(count)
@@ -146,13 +153,19 @@ class RequestLimits:
                 (site_id, check.layer, name), Counted(site_id, check.layer, name, minute)
             )
         if counted.minute != minute:
-            counted.minute, counted.known, counted.ours = minute, 0, 0
+            counted.begin(minute)
         return counted
 
     def add(self, counted: Counted) -> None:
-        if counted.ours == 0:
-            self._unsent.append(counted)
         counted.ours += 1
+        if not counted.is_unsent:
+            self.ask_about(counted)
+
+    def ask_about(self, counted: Counted) -> None:
+        """Have it brought together with what other workers counted, at the next look."""
+        if not counted.is_unsent:
+            counted.is_unsent = True
+            self._unsent.append(counted)
 
     def _has_room(self, minute: int) -> bool:
         """Makes some by forgetting past minutes, and what the store remembers. Without the store nobody is forgotten,
@@ -160,9 +173,13 @@ class RequestLimits:
         most = MOST_WITHOUT_STORE if self._outage.is_on else MOST_COUNTED
         if len(self._counted) < most:
             return True
+        now_ms = self._clock.now_ms()
+        if now_ms - self._tidied_ms < TIDY_EVERY_MS:  # going through all of them for each newcomer would be the attack
+            return False
+        self._tidied_ms = now_ms
         idle = [name for name, counted in self._counted.items() if counted.minute != minute]
         if not self._outage.is_on:
-            idle += [name for name, counted in self._counted.items() if counted.minute == minute and not counted.ours]
+            idle += [name for name, one in self._counted.items() if one.minute == minute and not one.is_unsent]
         for name in idle:
             del self._counted[name]
         return len(self._counted) < most
@@ -193,21 +210,23 @@ class RequestLimits:
         """Tell the store what was counted here, and hear what was counted elsewhere."""
         minute = self._clock.now_ms() // 1000 // MINUTE_S
         unsent, self._unsent = self._unsent, []
-        batches = list(_by_site([counted for counted in unsent if counted.minute == minute and counted.ours]))
+        for counted in unsent:
+            counted.is_unsent = False
+        batches = _by_site([counted for counted in unsent if counted.minute == minute])
         taken = [[counted.ours for counted in batch] for batch in batches]
         try:
             totals = await self._add_requests(
                 [([self._key(one) for one in batch], ours) for batch, ours in zip(batches, taken, strict=True)]
             )
         except (RedisError, OSError):
-            self._unsent += [counted for batch in batches for counted in batch]
+            for batch in batches:
+                for counted in batch:
+                    self.ask_about(counted)
             raise
         for batch, ours, counts in zip(batches, taken, totals, strict=True):
             for counted, sent, total in zip(batch, ours, counts, strict=True):
                 if counted.minute == minute:
                     counted.known, counted.ours = total, counted.ours - sent
-                if counted.ours:
-                    self._unsent.append(counted)
 
     def _key(self, counted: Counted) -> str:
         return self._keys.site(counted.site_id).requests(counted.layer, counted.name, counted.minute)

@@ -67,6 +67,19 @@ class ReadersProtocol(HttpToolsProtocol):
             self._head_bytes += len(data)
             if self._head_bytes > LONGEST_HEAD:
                 self._refuse(b"431 Request Header Fields Too Large")
+        elif self._is_forgotten():
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    def _is_forgotten(self) -> bool:
+        """Empty lines begin no request, but uvicorn takes them for a sign of life and would wait for ever."""
+        return (
+            self._since is None
+            and self.timeout_keep_alive_task is None
+            and self._is_idle()
+            and not self.transport.is_closing()
+        )
 
     def on_message_begin(self) -> None:
         self._since = self.loop.time()
@@ -150,7 +163,7 @@ class ReadersProtocol(HttpToolsProtocol):
 
     def _is_refused(self) -> bool:
         admission = getattr(self.app, "admission", None)
-        refusal = admission and admission.refuse_at_once(self.url, self.headers)
+        refusal = admission and admission.refuse_at_once(self.parser.get_method(), self.url, self.headers)
         if not refusal:
             return False
         self._write(_REFUSED, refusal)

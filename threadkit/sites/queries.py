@@ -1,6 +1,7 @@
 """What can be asked about sites. The answer to "whose key is this" is kept in memory as long as we hear of changes."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
@@ -37,6 +38,7 @@ class SiteQueries:
         # Looked up by digest for secret keys: a memory dump should not hold what a backup does not.
         self._opened: OrderedDict[str, tuple[OpenedSite | None, int]] = OrderedDict()
         self._newest: dict[SiteId, int] = {}
+        self.on_forgotten: Callable[[SiteId], None] = lambda _site_id: None
         self.generation = 0  # raised whenever something that was remembered may be wrong
         listener.on(keys.shared.site_changes(), self._hear_of_change)
         listener.on_gap(self._forget_all)
@@ -74,6 +76,7 @@ class SiteQueries:
     def forget(self, site_id: SiteId, version: int) -> None:
         """Drop what this worker knows of a site; others hear of it on the channel."""
         self.generation += 1
+        self.on_forgotten(site_id)
         self._newest[site_id] = max(version, self._newest.get(site_id, 0))
         for name, (opened, _) in list(self._opened.items()):
             if opened is None or opened.site.id == site_id:

@@ -1,5 +1,6 @@
 """Codes sent to an address or number: six digits, ten minutes, five tries, one use."""
 
+import contextlib
 import hmac
 import secrets
 from typing import Protocol
@@ -13,7 +14,7 @@ from threadkit.errors import Invalid
 from threadkit.ids import UserId
 from threadkit.ratelimit.model import Reservation
 from threadkit.ratelimit.quotas import Quotas
-from threadkit.ratelimit.windows import Window, Windows
+from threadkit.ratelimit.windows import Spent, Window, Windows
 from threadkit.sending.model import OnFailed
 from threadkit.settings import Accounts
 from threadkit.storage.client import Commands
@@ -35,6 +36,13 @@ class WrongCode(Invalid):
     """Invalid verification code"""
 
     code = "wrong_verification_code"
+
+
+class Allowed(Struct, frozen=True):
+    """A sending that was counted, and what gives it back."""
+
+    spent: list[Spent]
+    reservation: Reservation
 
 
 class CodeSender(Protocol):
@@ -77,11 +85,13 @@ class CodeService:
         self._per_client = Window("code-client", accounts.codes_per_client_per_hour, 3600)
         self._per_target = Window("code-target", accounts.codes_per_address_per_hour, 3600, gap_s=60)
 
-    async def allow(self, target: str, *, client: str) -> Reservation:
+    async def allow(self, target: str, *, client: str) -> Allowed:
         """Count one sending, or raise. Called whether or not anybody has this address, so that nobody can tell."""
-        await self._windows.spend(self._per_client, client)
-        await self._windows.spend(self._per_target, self._digest(target)[:32])
-        return await self._quotas.reserve("codes", client)
+        spent = [
+            await self._windows.spend(self._per_client, client),
+            await self._windows.spend(self._per_target, self._digest(target)[:32]),
+        ]
+        return Allowed(spent, await self._quotas.reserve("codes", client))
 
     async def send(
         self,
@@ -89,7 +99,7 @@ class CodeService:
         purpose: VerificationType,
         *,
         site_name: str,
-        allowed: Reservation,
+        allowed: Allowed,
         user_id: UserId | None = None,
         deliver: bool = True,
     ) -> None:
@@ -98,12 +108,15 @@ class CodeService:
         stored = _Stored(self._digest(f"{target}:{code}"), purpose, iso(self._clock.now_ms()), user_id)
 
         async def give_back() -> None:
-            await self._quotas.release(allowed)
+            await self._quotas.release(allowed.reservation)
+            for spent in allowed.spent:
+                await self._windows.give_back(spent)
 
         try:
             await self._redis.set(self._keys.shared.verification(target), msgspec.json.encode(stored), ex=LIFE_S)
         except (RedisError, OSError):
-            await give_back()
+            with contextlib.suppress(RedisError, OSError):  # what cannot be given back now is so soon by itself
+                await give_back()
             raise
         if deliver:
             self._sender.send_code(target, code, purpose=purpose, site_name=site_name, on_failed=give_back)

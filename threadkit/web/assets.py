@@ -5,7 +5,6 @@ a file's name changes whenever anything below it does, and browsers may keep eve
 """
 
 import functools
-import functools
 import gzip
 import hashlib
 import importlib.resources

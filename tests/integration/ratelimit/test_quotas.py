@@ -187,6 +187,19 @@ async def test_a_pace_wants_a_pause_and_has_an_end(desk: Desk) -> None:
     assert await desk.used() == 3
 
 
+async def test_waiting_as_long_as_said_is_enough_s4_26(desk: Desk) -> None:
+    """Also when the pause and the whole time are both in the way."""
+    pace = Pace(limit=2, seconds=600, gap_s=5)
+    for _ in range(2):
+        await desk.quotas.reserve("comments", "ada", pace=pace)
+        desk.clock.advance(seconds=5)
+    desk.clock.advance(seconds=-4)
+    with pytest.raises(TooSoon) as refused:
+        await desk.quotas.reserve("comments", "ada", pace=pace)
+    desk.clock.advance(seconds=refused.value.facts["retry_after_s"])
+    await desk.quotas.reserve("comments", "ada", pace=pace)
+
+
 async def test_a_place_given_back_does_not_slow_the_next_try(desk: Desk) -> None:
     pace = Pace(limit=3, seconds=600, gap_s=5)
     await desk.quotas.release(await desk.quotas.reserve("comments", "ada", pace=pace))

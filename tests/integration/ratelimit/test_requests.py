@@ -1,6 +1,7 @@
 """The first layer: requests a minute (contract 8, row S3-90)."""
 
 import asyncio
+import ipaddress
 
 import httpx
 import pytest
@@ -10,6 +11,9 @@ from redis.asyncio import Redis
 from tests import people
 from tests.make import ManualClock
 from threadkit.app import Application
+from threadkit.http.client_address import ClientAddresses
+from threadkit.ratelimit.model import RateLimited
+from threadkit.ratelimit.requests import Caller
 from threadkit.settings import LimitSettings
 from threadkit.sites.model import NewSite, RateLimitSettings
 
@@ -176,3 +180,62 @@ async def test_memory_for_readers_is_bounded(
         if number % 50 == 0:
             await limits.flush()
     assert len(limits._counted) <= 101
+
+
+async def test_what_is_counted_in_one_minute_is_not_counted_twice_in_the_next(
+    app: Application, second: Application, new_site: NewSite, clock: ManualClock, redis: Redis
+) -> None:
+    """A count that waits to be brought to the store when the minute changes."""
+    limits, caller = app.services.request_limits, Caller(new_site.site, "somebody")
+    limits.spend(caller, "read")
+    clock.advance(seconds=60)
+    for _ in range(7):
+        limits.spend(caller, "read")
+    for _ in range(3):
+        await limits.flush()
+    bucket = clock.now_ms() // 60_000
+    assert [await redis.get(name) for name in await redis.keys(f"ratelimit:*:{bucket}")] == ["7"]
+    # And whoever was refused because of others' counts hears when these were corrected.
+    other = second.services.request_limits
+    for _ in range(30):
+        other.spend(Caller(new_site.site, "elsewhere"), "read")
+    with pytest.raises(RateLimited):
+        other.spend(Caller(new_site.site, "elsewhere"), "read")
+    await other.flush()
+    (name,) = await redis.keys(f"ratelimit:ip:elsewhere*:{bucket}")
+    await redis.set(name, 3, keepttl=True)
+    with pytest.raises(RateLimited):
+        other.spend(Caller(new_site.site, "elsewhere"), "read")
+    await other.flush()
+    other.spend(Caller(new_site.site, "elsewhere"), "read")
+
+
+async def test_two_lines_of_a_forwarded_header_are_read_together(app: Application) -> None:
+    """A proxy may add a line of its own instead of prolonging the one that is there."""
+    addresses = ClientAddresses(["127.0.0.1", "10.0.0.0/8"], b"key")
+
+    def client(first: bytes) -> str:
+        lines = [(b"x-forwarded-for", first), (b"x-forwarded-for", b"10.1.2.3")]
+        return addresses.client_of({"client": ("127.0.0.1", 1), "headers": lines}, dict(lines))
+
+    assert client(b"1.1.1.1") != client(b"2.2.2.2")
+    assert client(b"1.1.1.1") == addresses.hashed(ipaddress.ip_address("1.1.1.1"))
+
+
+async def test_long_headers_are_not_remembered(http: httpx.AsyncClient, app: Application, new_site: NewSite) -> None:
+    for number in range(10):
+        long = {"referer": f"https://blog.example.org/{number}{'x' * 8000}"}
+        assert (await http.get("/v1/comments", params=PAGE, headers=public(new_site) | long)).status_code == 200
+        shown = {"origin": "https://blog.example.org"}
+        assert (await http.get("/v1/comments", params=PAGE, headers=public(new_site) | long | shown)).status_code in (
+            200,
+            429,
+        )
+    assert len(app.fast_lane._callers) <= 2
+
+
+async def test_what_belongs_to_no_site_is_counted_by_address(http: httpx.AsyncClient, app: Application) -> None:
+    statuses = [
+        (await http.post("/v1/v1/users/check-username", json={"username": "ada"})).status_code for _ in range(7)
+    ]
+    assert statuses == [200] * 5 + [429] * 2

@@ -10,8 +10,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+import uvicorn
 
 from tests.integration.server.program import Server, environment, serving
+from threadkit.server import serve
+from threadkit.server.protocol import ReadersProtocol
+from threadkit.settings import Settings
 
 PUBLIC = "tk_pub_slowslow"
 
@@ -20,6 +24,7 @@ PUBLIC = "tk_pub_slowslow"
 def server() -> Iterator[Server]:
     env = environment(
         PROJECT_ID_PUBLIC=PUBLIC,
+        THREADKIT_LIMITS_REQUESTS_AT_ONCE="32",
         THREADKIT_LIMITS_HEADER_TIMEOUT_S="0.5",
         THREADKIT_LIMITS_BODY_TIMEOUT_S="1",
     )
@@ -68,6 +73,45 @@ async def test_a_body_that_does_not_come_is_given_up(server: Server) -> None:
     # And the server is as well as before.
     async with httpx.AsyncClient() as http:
         assert (await http.get(f"{server.url}/health")).status_code == 200
+
+
+async def test_those_who_wait_with_their_body_take_nobodys_place(server: Server) -> None:
+    """More of them than may be at work at once; `/setup` asks nobody who they are."""
+    head = b"POST /setup HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: 900\r\n\r\n"
+    waiting = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(60)]
+    for _, writer in waiting:
+        writer.write(head)
+        await writer.drain()
+    async with httpx.AsyncClient(base_url=server.url) as http:
+        for _ in range(20):
+            answer = await http.get("/v1/site", headers={"projectid": PUBLIC})
+            assert answer.status_code == 200, answer.text
+    for _, writer in waiting:
+        writer.close()
+
+
+async def test_an_empty_line_does_not_keep_a_connection_for_ever() -> None:
+    """Seen in the protocol itself: the keep-alive time is more than a minute."""
+    server_state = uvicorn.server.ServerState()
+    config = serve.uvicorn_config(Settings(), lambda *_: None)
+    config.load()
+    protocol = ReadersProtocol(config, server_state, {}, asyncio.get_running_loop())
+    protocol.connection_made(Transport())
+    protocol.on_message_begin()
+    protocol.on_message_complete = lambda: None  # type: ignore[method-assign]
+    protocol._since = None
+    protocol.data_received(b"\r\n")
+    assert protocol.timeout_keep_alive_task is not None
+    protocol.timeout_keep_alive_task.cancel()
+    protocol.connection_lost(OSError())
+
+
+class Transport(asyncio.Transport):
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        return default
+
+    def is_closing(self) -> bool:
+        return False
 
 
 async def test_a_connection_with_pauses_between_requests_is_kept(server: Server) -> None:

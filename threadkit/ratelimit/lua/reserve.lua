@@ -30,11 +30,11 @@ if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return {1, wait_until(
 if ARGV[6] then
   local seconds = tonumber(ARGV[7])
   redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', string.format('%.6f', now - seconds))
+  local free = now
   local newest = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
-  if newest and now - tonumber(newest) < tonumber(ARGV[8]) then
-    return {3, wait_until(tonumber(newest) + tonumber(ARGV[8]))}
-  end
-  if redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[6]) then return {3, wait_until(oldest(KEYS[3]) + seconds)} end
+  if newest then free = math.max(free, tonumber(newest) + tonumber(ARGV[8])) end
+  if redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[6]) then free = math.max(free, oldest(KEYS[3]) + seconds) end
+  if free > now then return {3, wait_until(free)} end
   redis.call('ZADD', KEYS[3], at, ARGV[2])
   redis.call('EXPIRE', KEYS[3], math.ceil(math.max(seconds, tonumber(ARGV[8]))))
 end

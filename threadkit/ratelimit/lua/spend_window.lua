@@ -13,14 +13,14 @@ local now = tonumber(ARGV[1])
 local length = tonumber(ARGV[4])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - length)
 if redis.call('ZSCORE', KEYS[1], ARGV[2]) then return 0 end
+local free = now
 local newest = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
-if newest[2] and now - tonumber(newest[2]) < tonumber(ARGV[5]) then
-  return math.max(1, tonumber(newest[2]) + tonumber(ARGV[5]) - now)
-end
+if newest[2] then free = math.max(free, tonumber(newest[2]) + tonumber(ARGV[5])) end
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then
   local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-  return math.max(1, tonumber(oldest[2]) + length - now)
+  free = math.max(free, tonumber(oldest[2]) + length)
 end
+if free > now then return math.max(1, free - now) end
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
 redis.call('PEXPIRE', KEYS[1], length)
 return 0

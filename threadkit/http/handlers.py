@@ -1,0 +1,15 @@
+"""What the framework does for every request, and we can do without."""
+
+from typing import Any
+
+from litestar.handlers import base
+
+
+def share_handlers() -> None:
+    """Litestar gives each guard a copy of its route handler, lest it change it. Ours never do, and the copies took an
+    eighth of the time of a vote. A test notices when the library uses the function for anything else."""
+    base.copy = _itself  # type: ignore[assignment,attr-defined]
+
+
+def _itself(handler: Any) -> Any:
+    return handler
