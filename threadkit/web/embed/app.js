@@ -538,6 +538,7 @@ export class ThreadKitElement extends HTMLElement {
     if (error instanceof Unreachable) return words.say("offline");
     if (!(error instanceof Refused)) return words.say("failed");
     if (error.code && words.has(`error_${error.code}`)) return words.say(`error_${error.code}`, { seconds: error.retryAfter, ...error.problem });
+    if (error.status === 429 && error.retryAfter > 90) return words.say("error_later", { when: words.within(error.retryAfter) });
     if (error.status === 429) return words.say("error_429", { seconds: error.retryAfter ?? 60 });
     if (error.status === 503) return words.say("error_503");
     return error.message || words.say("failed");
