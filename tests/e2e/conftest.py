@@ -266,6 +266,11 @@ class Talk:
         session = self.call("POST", "/v1/auth/anonymous", None, {"name": name})
         return Member(session["user"]["id"], name, session)
 
+    def appoint(self, moderator: Member) -> Member:
+        own_site = self.call("GET", "/v1/site")["id"]
+        self.as_owner("POST", f"/v1/admin/sites/{own_site}/moderators", {"user_id": moderator.id})
+        return moderator
+
     def as_owner(self, method: str, path: str, body: Any = None) -> Any:
         return self._call(method, path, {"projectid": SECRET}, body)
 

@@ -75,7 +75,6 @@ async def test_one_deletes_after_a_second_question(talk: Talk, member: Any, visi
 
 async def test_a_report_reaches_the_moderators(talk: Talk, member: Any, visit: Any) -> None:
     spam = talk.post("Buy my pills", member("spammer"))
-    moderator = member("moderator")
     visitor = await visit()
     await visitor.sign_in(member("ben"))
     await visitor.open(talk.url)
@@ -89,7 +88,6 @@ async def test_a_report_reaches_the_moderators(talk: Talk, member: Any, visit: A
     assert (await asked.value).post_data_json == {"reason": "other", "details": "Again"}
     await expect(visitor.page.locator(".toast")).to_contain_text("The moderators will have a look.")
     await expect(dialog).to_have_count(0)
-    assert moderator
 
 
 async def test_blocking_hides_somebody_and_can_be_undone(talk: Talk, member: Any, visit: Any) -> None:

@@ -92,9 +92,7 @@ async def test_a_site_that_begins_with_the_oldest_shows_the_oldest_first(
 async def test_badges_say_who_somebody_is_and_what_happened_to_a_comment(
     talk: Talk, member: Any, visit: Any, host: Host
 ) -> None:
-    moderator, writer, other = member("moderator"), member("writer"), member("other")
-    own_site = talk.call("GET", "/v1/site")["id"]
-    talk.as_owner("POST", f"/v1/admin/sites/{own_site}/moderators", {"user_id": moderator.id})
+    moderator, writer, other = talk.appoint(member("moderator")), member("writer"), member("other")
     talk.post("By the author", writer)
     changed = talk.post("Before", other)
     talk.call("PUT", f"/v1/comments/{changed}", other, {"content": "After"})

@@ -249,10 +249,11 @@ export class ThreadKitElement extends HTMLElement {
       this.#showAll();
       if (this.api.session) this.#votes();
       if (!isHere) this.#permalink();
-    } catch (error) {
-      if (round !== this.#round) return;
-      if (how?.quietly && this.thread.pageId) return;
-      this.#failed(error);
+    } catch (/** @type {any} */ error) {
+      if (round !== this.#round || (how?.quietly && this.thread.pageId)) return;
+      if (isHere || error.code !== "comment_not_found") return this.#failed(error);
+      await this.reload({ isHere: true });
+      this.#permalink();
     }
   }
 
