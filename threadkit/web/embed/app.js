@@ -409,8 +409,9 @@ export class ThreadKitElement extends HTMLElement {
     for (const above of this.thread.path(id).slice(0, -1)) if (this.views.get(above)?.isCollapsed) this.views.get(above)?.collapse(false);
     this.list.querySelectorAll(".highlight").forEach((one) => one.classList.remove("highlight"));
     view.article.classList.add("highlight");
-    view.article.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
     view.article.focus({ preventScroll: true });
+    // What is far away has no layout until it has the focus.
+    requestAnimationFrame(() => view.article.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" }));
   }
 
   follow(/** @type {Event} */ event, /** @type {string} */ id) {
