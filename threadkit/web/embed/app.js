@@ -554,7 +554,7 @@ export class ThreadKitElement extends HTMLElement {
   #failed(/** @type {any} */ error) {
     this.list.removeAttribute("aria-busy");
     this.list.replaceChildren(
-      h("li", { class: "empty error", role: "alert" }, h("p", null, this.sentence(error)), button(this.words.say("try_again"), () => (this.#skeleton(), this.reload()), { class: "wide" })),
+      h("li", { class: "empty error" }, h("p", { role: "alert" }, this.sentence(error)), button(this.words.say("try_again"), () => (this.#skeleton(), this.reload()), { class: "wide" })),
     );
     this.tell("error", { code: error.code ?? "", message: error.message });
   }

@@ -52,7 +52,7 @@ export class Composer {
     this.counter = h("span", { class: "muted counter", "aria-live": "off" });
     this.error = h("p", { class: "error", role: "alert", hidden: true });
     this.submit = button(words.say(about.edit ? "save" : about.parent ? "post_reply" : "post"), () => this.send(), { class: "primary", part: "submit" });
-    this.people = h("ul", { class: "people", role: "listbox", hidden: true });
+    this.people = h("ul", { class: "people", role: "listbox", "aria-label": words.say("people"), hidden: true });
     this.element = h(
       "div",
       { class: about.parent || about.edit || this.#draft() ? "composer open" : "composer", part: "composer" },

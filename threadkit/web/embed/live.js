@@ -108,7 +108,7 @@ export class Live {
     const query = new URLSearchParams({ ...app.page, key: app.api.project, version: String(app.thread.version) });
     const stream = (this.stream = new EventSource(`${app.api.base}/v1/events?${query}`));
     stream.addEventListener("open", () => this.#state("connected"));
-    for (const method of METHODS) stream.addEventListener(method, (event) => this.#hear({ method, params: JSON.parse(/** @type {MessageEvent} */ (event).data) }));
+    for (const method of METHODS) stream.addEventListener(method, (event) => this.#hear(JSON.parse(/** @type {MessageEvent} */ (event).data)));
     stream.addEventListener("error", () => {
       stream.close();
       if (this.stream !== stream) return;
