@@ -15,7 +15,8 @@ window.fired = [];
 for (const name of ['alert', 'confirm', 'prompt', 'open', 'print']) window[name] = () => fired.push(name);
 window.before = new Set(Object.getOwnPropertyNames(window));
 """
-FIRED = "window.fired.concat(Object.getOwnPropertyNames(window).filter((name) => !before.has(name)))"
+FIRED = """fired.concat(Object.getOwnPropertyNames(window).filter(
+  (name) => !before.has(name) && !['before', 'ThreadKit'].includes(name)))"""
 # Moves over, into and out of everything, which is what many of them wait for.
 POKE = """
 for (const root of [document, ...[...document.querySelectorAll('thread-kit')].map((one) => one.shadowRoot)])

@@ -6,6 +6,7 @@ from typing import Any
 from playwright.async_api import WebSocketRoute, expect
 
 from tests.e2e.conftest import Talk, Visitor
+from tests.wait import until
 
 SOCKETS = re.compile("/ws")
 
@@ -108,6 +109,7 @@ async def test_an_element_that_is_gone_leaves_no_connection(talk: Talk, visit: A
     async with reader.page.expect_websocket() as opened:
         await reader.open(talk.url)
     socket = await opened.value
-    async with socket.expect_event("close"):
-        await reader.page.evaluate("document.querySelector('thread-kit').remove()")
+    await reader.is_connected()
+    await reader.page.evaluate("document.querySelector('thread-kit').remove()")
+    await until(socket.is_closed, "the socket to close")
     assert reader.complaints == []

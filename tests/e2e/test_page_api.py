@@ -31,9 +31,9 @@ async def test_a_single_page_app_mounts_shows_another_page_and_takes_it_away(
     script = f'<script async src="{host.threadkit}/embed.js"></script>'
     reader = await visit()
     await reader.page.goto(host.put("/app", '<div id="place"></div>', head=script))
-    await reader.page.wait_for_function("window.ThreadKit?.mount")
+    await reader.page.wait_for_function("Boolean(window.ThreadKit?.mount)")
     sockets: list[Any] = []
-    reader.page.on("websocket", sockets.append)
+    reader.page.on("websocket", lambda socket: sockets.append(socket))
     await reader.page.evaluate(
         "async ([project, url]) => { window.heard = [];"
         "ThreadKit.on(document, 'ready', (detail) => heard.push(['ready', detail.total]));"
@@ -56,7 +56,6 @@ async def test_a_single_page_app_mounts_shows_another_page_and_takes_it_away(
     await reader.is_connected()
     await reader.page.evaluate("ThreadKit.destroy(thread)")
     await expect(reader.page.locator("thread-kit")).to_have_count(0)
-    await reader.page.wait_for_function("true")
     assert reader.complaints == []
 
 

@@ -44,6 +44,7 @@ export class Composer {
       oninput: () => this.#typed(),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
       onfocus: () => this.#focused(),
+      onblur: () => (this.people.hidden = true),
     });
     this.trap = h("input", { class: "trap", tabindex: "-1", autocomplete: "off", "aria-hidden": "true", name: "website" });
     this.tools = h("div", { class: "toolbar", role: "toolbar", "aria-label": words.say("formatting") }, ...TOOLS.map((tool) => this.#tool(tool)));
