@@ -26,12 +26,15 @@ from threadkit.live.meters import LiveMeters
 from threadkit.live.staff import StaffStreams
 from threadkit.live.streams import Streams
 from threadkit.moderation.appeals import AppealService
+from threadkit.moderation.burying import Burying
 from threadkit.moderation.cards import CardQueries
 from threadkit.moderation.claims import ClaimService
 from threadkit.moderation.decisions import DecisionService
 from threadkit.moderation.deleting import Deleting
+from threadkit.moderation.everywhere import BansEverywhere
 from threadkit.moderation.filter import LearningFilter
 from threadkit.moderation.gate import ModerationGate
+from threadkit.moderation.impartiality import Impartiality
 from threadkit.moderation.jobs import JobService
 from threadkit.moderation.learning import Learning
 from threadkit.moderation.log import ModerationLog
@@ -46,6 +49,7 @@ from threadkit.moderation.reports import ReportService
 from threadkit.moderation.screener import Screener
 from threadkit.moderation.standing import StandingQueries
 from threadkit.moderation.undoing import UndoService
+from threadkit.moderation.unshadowing import Unshadowing
 from threadkit.notifications.queries import NotificationQueries
 from threadkit.notifications.service import NotificationService
 from threadkit.notifications.telling import Telling
@@ -131,6 +135,7 @@ class Services:
     reports: ReportService
     reporters: ReporterRecords
     appeals: AppealService
+    everywhere: BansEverywhere
     people: PeopleService
     standing: StandingQueries
     jobs: JobService
@@ -216,7 +221,7 @@ def build(
     outbox = OutboxWorker(redis=redis, keys=keys, clock=clock, queries=outbox_queries)
     site_queries = SiteQueries(redis=redis, keys=keys, clock=clock, listener=listener)
     sites = SiteService(redis=redis, keys=keys, clock=clock, queries=site_queries, keyring=keyring)
-    roles = RoleService(redis=redis, keys=keys)
+    roles = RoleService(redis=redis, keys=keys, clock=clock)
 
     user_queries = UserQueries(redis=redis, keys=keys, clock=clock)
     user_registry = UserRegistry(redis=redis, keys=keys, clock=clock, queries=user_queries)
@@ -346,6 +351,17 @@ def build(
         snapshots=snapshots,
         wake_outbox=outbox.wake,
     )
+    Burying(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        comment_queries=comment_queries,
+        site_queries=site_queries,
+        snapshots=snapshots,
+        wake_outbox=outbox.wake,
+    ).register(outbox.handlers)
+    impartiality = Impartiality(roles=roles)
+    standing = StandingQueries(redis=redis, keys=keys, clock=clock)
     decisions = DecisionService(
         redis=redis,
         keys=keys,
@@ -354,6 +370,8 @@ def build(
         user_queries=user_queries,
         snapshots=snapshots,
         deleting=deleting,
+        impartiality=impartiality,
+        standing=standing,
         wake_outbox=outbox.wake,
     )
 
@@ -375,7 +393,15 @@ def build(
         on_posted=on_posted,
         on_changed=outbox.wake,
     )
-    standing = StandingQueries(redis=redis, keys=keys, clock=clock)
+    Unshadowing(
+        redis=redis,
+        keys=keys,
+        comment_queries=comment_queries,
+        site_queries=site_queries,
+        standing=standing,
+        decisions=decisions,
+        wake_outbox=outbox.wake,
+    ).register(outbox.handlers)
     notes = NoteService(redis=redis, keys=keys, clock=clock)
     jobs = JobService(
         redis=redis,
@@ -384,7 +410,6 @@ def build(
         standing=standing,
         user_queries=user_queries,
         remover=Remover(redis=redis, keys=keys, clock=clock, comment_queries=comment_queries, snapshots=snapshots),
-        log=moderation_log,
         wake_outbox=outbox.wake,
     )
     jobs.register(outbox.handlers)
@@ -415,24 +440,50 @@ def build(
         keys=keys,
         clock=clock,
         comment_queries=comment_queries,
+        site_queries=site_queries,
         roles=roles,
         decisions=decisions,
         reporters=reporters,
         quotas=quotas,
         wake_outbox=outbox.wake,
     )
+    reports.register(outbox.handlers)
     people = PeopleService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        standing=standing,
+        wake_outbox=outbox.wake,
+    )
+    everywhere = BansEverywhere(
         redis=redis,
         keys=keys,
         clock=clock,
         standing=standing,
         registry=user_registry,
         site_queries=site_queries,
-        log=moderation_log,
+        wake_outbox=outbox.wake,
+    )
+    appeals = AppealService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        comment_queries=comment_queries,
+        roles=roles,
+        decisions=decisions,
         wake_outbox=outbox.wake,
     )
     undo = UndoService(
-        clock=clock, log=moderation_log, decisions=decisions, deleting=deleting, people=people, reports=reports
+        clock=clock,
+        log=moderation_log,
+        comment_queries=comment_queries,
+        impartiality=impartiality,
+        decisions=decisions,
+        deleting=deleting,
+        people=people,
+        everywhere=everywhere,
+        reports=reports,
+        appeals=appeals,
     )
     return Services(
         settings=settings,
@@ -464,7 +515,12 @@ def build(
         threads=threads,
         page_queries=page_queries,
         pages=PageService(
-            redis=redis, keys=keys, queries=page_queries, comment_queries=comment_queries, snapshots=snapshots
+            redis=redis,
+            keys=keys,
+            clock=clock,
+            queries=page_queries,
+            comment_queries=comment_queries,
+            snapshots=snapshots,
         ),
         snapshots=snapshots,
         votes=VoteService(
@@ -482,16 +538,9 @@ def build(
         undo=undo,
         reports=reports,
         reporters=reporters,
-        appeals=AppealService(
-            redis=redis,
-            keys=keys,
-            clock=clock,
-            comment_queries=comment_queries,
-            roles=roles,
-            decisions=decisions,
-            wake_outbox=outbox.wake,
-        ),
+        appeals=appeals,
         people=people,
+        everywhere=everywhere,
         standing=standing,
         jobs=jobs,
         notes=notes,

@@ -200,7 +200,7 @@ class Comments:
         if is_listed and not was_listed:
             said.buried = said.parent.buried if said.parent else None
             for below in self._below(said):
-                if below.buried == said.id:
+                if said.buried is None or below.buried == said.id:
                     below.buried = said.buried
             if said.is_unposted:
                 said.is_unposted = False

@@ -19,6 +19,7 @@ class Somebody:
     weight: float = 1.0
     """Of a report, while the record says nothing."""
     is_moderator: bool = False
+    is_guest: bool = False
     verdicts: dict[str, str] = field(default_factory=dict)
     """By comment what became of the report."""
 
@@ -43,7 +44,11 @@ class Case:
     reporters: list[str] = field(default_factory=list)
     weight: float = 0.0
     decided_by: str | None = None
+    decided_in: "Entry | None" = None
+    """The newest decision: only that one can be undone."""
     appeal: str | None = None
+    guests: set[str] = field(default_factory=set)
+    """Those who have reported it: each address counts once."""
     closed: tuple[list[str], float] | None = None
     """What the latest decision closed; undoing opens it again."""
     closed_by: "Entry | None" = None
@@ -67,6 +72,8 @@ class Entry:
     before: Status | None = None
     after: Status | None = None
     decided_before: str | None = None
+    by: str | None = None
+    newest_before: "Entry | None" = None
 
 
 class Moderation:
@@ -91,7 +98,11 @@ class Moderation:
             return 400
         if by.id not in case.reporters:
             case.reporters.append(by.id)
-            case.weight += by.weighs
+            is_overruled = case.id in by.verdicts and by.verdicts[case.id] == "dismissed" and not by.is_moderator
+            if not is_overruled and by.id not in case.guests:
+                case.weight += by.weighs
+            if by.is_guest:
+                case.guests.add(by.id)
         if case.weight >= HIDE_AT and not case.author.is_moderator:
             self._note("hide", case, "pending", by if by.is_moderator else None)
         return 204
@@ -101,6 +112,10 @@ class Moderation:
             return 403
         if case.status == "deleted":
             return 404
+        if action in ("approve", "delete") and case.appeal == "open" and self._is_partial(case, by):
+            return 403
+        if action == "approve" and case.status == "rejected" and case.author is by:
+            return 403
         if action == "delete":
             self._delete_as_moderator(case, by)
             return 200
@@ -116,7 +131,7 @@ class Moderation:
         closed = len(case.reporters)
         if closed:
             self._close(case, "dismissed", by, is_kept=True)
-            self._add("dismiss_reports", case)
+            self._add("dismiss_reports", case, by=by)
             case.closed_by = self.log[-1]
         return 200, closed
 
@@ -130,6 +145,8 @@ class Moderation:
             self._close(case, None, by, is_kept=False)
             case.closed = None
             self._wipe(case)
+        elif case.appeal == "open" and self._is_partial(case, by):
+            return 403
         else:
             self._delete_as_moderator(case, by)
         return 204
@@ -142,7 +159,7 @@ class Moderation:
         if case.appeal or not case.may_be_appealed:
             return 409
         case.appeal = "open"
-        self._add("appeal", case)
+        self._add("appeal", case, by=by)
         return 204
 
     def rule(self, case: Case, by: Somebody, decision: str) -> int:
@@ -150,14 +167,11 @@ class Moderation:
             return 403
         if case.appeal != "open":
             return 409
-        if case.author is by:
-            return 403
-        others = {one.id for one in self.people.values() if one.is_moderator} - {by.id, case.author.id}
-        if case.decided_by == by.id and others:
+        if self._is_partial(case, by):
             return 403
         if decision == "decline":
-            case.appeal, case.decided_by = "declined", by.id
-            self._add("appeal_declined", case)
+            self._add("appeal_declined", case, decided_before=case.decided_by, by=by)
+            case.appeal, case.decided_by, case.decided_in = "declined", by.id, self.log[-1]
             return 200
         self._close(case, "dismissed", by, is_kept=True)
         self._note("appeal_granted", case, "approved", by)
@@ -170,26 +184,37 @@ class Moderation:
             return 403
         if self.now_ms - entry.at_ms > UNDO_MS:
             return 409
+        if case.author is by and entry.by != by.id:
+            return 403
         if entry.action == "delete":
-            return self._restore(entry, case)
+            return self._restore(entry, case, by)
         if entry.action == "dismiss_reports":
             if case.closed is None or case.closed_by is not entry:
                 return 409
             self._reopen(case)
-            self._add("undo_dismiss_reports", case)
+            self._add("undo_dismiss_reports", case, by=by)
+            return 200
+        if entry.action == "appeal_declined":
+            if case.appeal != "declined" or case.decided_in is not entry:
+                return 409
+            case.appeal, case.decided_by, case.decided_in = "open", entry.decided_before, entry.newest_before
+            self._add("undo_appeal_declined", case, by=by)
             return 200
         if entry.before is None or entry.after is None or entry.action == "undo_delete" or case.status == "deleted":
             return 404
-        if case.status != entry.after:
+        if case.status != entry.after or case.decided_in is not entry:
             return 409
         before, said = case.status, case.decided_by
         case.status, case.decided_by = entry.before, entry.decided_before
+        case.decided_in = entry.newest_before
         self._reopen(case)
+        if entry.action == "hide":
+            case.weight = 0.0
         if case.appeal == "open" and case.status == "approved":
             case.appeal = "granted"
         elif case.appeal == "granted" and entry.action in ("approve", "appeal_granted"):
             case.appeal = "open"
-        self._add(f"undo_{entry.action}", case, before, entry.before, said)
+        self._add(f"undo_{entry.action}", case, before, entry.before, said, by=by)
         return 200
 
     # What can be asked.
@@ -212,13 +237,16 @@ class Moderation:
         before: Status | None = None,
         after: Status | None = None,
         decided_before: str | None = None,
+        by: Somebody | None = None,
     ) -> None:
-        self.log.append(Entry("", action, case, self.now_ms, before, after, decided_before))
+        doer, newest = by.id if by else None, case.decided_in
+        self.log.append(Entry("", action, case, self.now_ms, before, after, decided_before, doer, newest))
 
     def _note(self, action: str, case: Case, status: Status, by: Somebody | None) -> None:
         before, decided_before = case.status, case.decided_by
         case.status, case.decided_by = status, by.id if by else None
-        self._add(action, case, before, status, decided_before)
+        self._add(action, case, before, status, decided_before, by=by)
+        case.decided_in = self.log[-1]
 
     def _close(self, case: Case, verdict: str | None, by: Somebody, *, is_kept: bool) -> None:
         case.closed_by = None
@@ -245,17 +273,25 @@ class Moderation:
         before = case.status
         self._wipe(case)
         case.kept = kept
-        self._add("delete", case, before, "deleted")
+        self._add("delete", case, before, "deleted", by=by)
 
     def _wipe(self, case: Case) -> None:
-        case.status, case.decided_by, case.appeal, case.kept = "deleted", None, None, None
+        case.status, case.decided_by, case.decided_in, case.appeal, case.kept = "deleted", None, None, None, None
 
-    def _restore(self, entry: Entry, case: Case) -> int:
+    def _is_partial(self, case: Case, by: Somebody) -> bool:
+        """Whether somebody else has to look at the appeal."""
+        others = {one.id for one in self.people.values() if one.is_moderator} - {by.id}
+        if case.author is by:
+            return bool(others)
+        return case.decided_by == by.id and bool(others - {case.author.id})
+
+    def _restore(self, entry: Entry, case: Case, by: Somebody) -> int:
         kept = case.kept
         newest = next((one for one in reversed(self.log) if one.case is case and one.action == "delete"), None)
         if kept is None or newest is not entry:
             return 409
         case.status, case.decided_by, case.appeal, case.kept = kept.status, kept.decided_by, kept.appeal, None
+        case.decided_in = kept.decided_in
         self._reopen(case)
-        self._add("undo_delete", case, "deleted", kept.status)
+        self._add("undo_delete", case, "deleted", kept.status, by=by)
         return 200

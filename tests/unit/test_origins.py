@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from threadkit.ids import SiteId
-from threadkit.sites.model import Site, SiteSettings, normal_domain, origin_host, origin_is_allowed
+from threadkit.sites.model import PageRule, Site, SiteSettings, normal_domain, origin_host, origin_is_allowed
+from threadkit.users.oauth.model import page_origin
 
 SITE = Site(
     id=SiteId("01a1e1d5-9217-7000-be42-7b27b41a2a52"),
@@ -127,3 +128,23 @@ def test_a_site_on_an_address_has_no_subdomains() -> None:
 )
 def test_domains_are_stored_in_one_form(text: str, domain: str | None) -> None:
     assert normal_domain(text) == domain
+
+
+@pytest.mark.parametrize(
+    ("page", "is_allowed"),
+    [
+        ("https://comments.example.org", True),
+        ("https://COMMENTS.example.org:443/embed/frame?project=x", True),
+        ("https://blog.example.com/post", True),
+        ("http://comments.example.org", False),
+        ("https://comments.example.org:8443", False),
+        ("https://below.comments.example.org", False),
+        ("ftp://comments.example.org", False),
+        ("comments.example.org", False),
+        ("null", False),
+    ],
+)
+def test_our_own_origin_counts_as_a_whole(page: str, is_allowed: bool) -> None:
+    rule = PageRule.of("https://comments.example.org/", allow_localhost=False)
+    assert rule.allows(page, SITE) is is_allowed
+    assert (page_origin(page, SITE, rule) is not None) is is_allowed

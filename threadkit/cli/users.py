@@ -77,8 +77,8 @@ async def ban(
         raise InvalidParameter(name="--delete-comments", why="is for one --site at a time")
     found = await find_user(services, wanted_user)
     if wanted is None:
-        changed = await services.people.ban_everywhere(found, is_on=True, by=None, reason=reason, which=_which(shadow))
-        _tell(found, "banned on every site", shadow, changed)
+        changed = await services.everywhere.ban(found, is_on=True, by=None, reason=reason, which=_which(shadow))
+        _tell(found, "banned on every site", shadow, changed is not None)
         return
     site = await find_site(services, wanted)
     if shadow:
@@ -100,8 +100,8 @@ async def unban(services: Services, wanted_user: str, wanted: str | None, everyw
     _check_place(wanted, everywhere)
     found = await find_user(services, wanted_user)
     if wanted is None:
-        changed = await services.people.ban_everywhere(found, is_on=False, by=None, reason=None, which=_which(shadow))
-        _tell(found, "not banned on every site", shadow, changed)
+        changed = await services.everywhere.ban(found, is_on=False, by=None, reason=None, which=_which(shadow))
+        _tell(found, "not banned on every site", shadow, changed is not None)
         return
     site = await find_site(services, wanted)
     if shadow:

@@ -137,6 +137,6 @@ class Leaving:
 
 def _exported(comment: Comment) -> dict[str, Any]:
     """A comment as its author may see it: not whether others do, nor what is for moderators."""
-    hidden = ("is_shadowed", "held_for", "told_why", "decided_by", "report_weight")
+    hidden = ("is_shadowed", "held_for", "told_why", "decided_by", "decided_in", "flags", "report_weight")
     shown = {name: value for name, value in msgspec.to_builtins(comment).items() if name not in hidden}
     return shown | {"held_for": comment.told_why or comment.held_for}

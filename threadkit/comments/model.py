@@ -154,8 +154,12 @@ class Comment(Struct, frozen=True, kw_only=True):
     """Why it waits for a moderator, or was turned down."""
     told_why: list[str] | None = None
     """What its author is told of that, where it is less."""
+    flags: list[str] | None = None
+    """What an outside check noted about it for moderators."""
     decided_by: UserId | None = None
     """The moderator who decided last."""
+    decided_in: str | None = None
+    """The entry of the log with the newest decision about it: only that one can be undone."""
     report_weight: float | None = None
     appeal: str | None = None
     """Why its author thinks that it should be shown after all; once for each comment."""
@@ -311,15 +315,25 @@ class Visit(Struct, frozen=True, kw_only=True):
 
 
 class Objections(Struct, frozen=True):
-    """Why a comment must wait: in full for moderators, and what its author is told of it."""
+    """Why a comment must wait: in full for moderators, and what its author is told of it. One with notes only need not
+    wait, and counts as false."""
 
     reasons: list[str]
     told: list[str]
+    notes: list[str] = []
+    """What moderators should know of it besides."""
+
+    def __bool__(self) -> bool:
+        return bool(self.reasons)
 
     @property
     def fields(self) -> dict[str, list[str] | None]:
         """As the comment keeps them."""
-        return {"held_for": self.reasons, "told_why": self.told if self.told != self.reasons else None}
+        return {
+            "held_for": self.reasons or None,
+            "told_why": self.told if self.told != self.reasons else None,
+            "flags": self.notes or None,
+        }
 
     def beside(self, comment: Comment) -> "Objections":
         """Together with why the comment waits already."""

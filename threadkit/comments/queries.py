@@ -11,6 +11,7 @@ from threadkit.storage.keys import Keys
 from threadkit.storage.records import from_hash
 
 DEEPEST_WALK = 10_000
+LEVELS_AT_ONCE = 50
 
 
 class CommentQueries:
@@ -110,16 +111,20 @@ class CommentQueries:
         return found
 
     async def under(self, comment: Comment, *, most: int) -> list[Comment]:
-        """Everything that hangs on a comment, level by level."""
+        """What hangs on a comment, level by level, and no more than so many."""
         keys = self._keys.site(comment.site_id)
         found: list[Comment] = []
         level = [comment.id]
         while level and len(found) < most:
-            async with self._redis.pipeline(transaction=False) as pipe:
-                for comment_id in level:
-                    pipe.zrange(keys.replies(comment_id), 0, -1)
-                answers = await pipe.execute()
-            replies = await self.by_ids(comment.site_id, [reply for ids in answers for reply in ids])
+            ids: list[CommentId] = []
+            for start in range(0, len(level), LEVELS_AT_ONCE):
+                if len(found) + len(ids) >= most:
+                    break
+                async with self._redis.pipeline(transaction=False) as pipe:
+                    for comment_id in level[start : start + LEVELS_AT_ONCE]:
+                        pipe.zrange(keys.replies(comment_id), 0, most - 1)
+                    ids += [reply for answer in await pipe.execute() for reply in answer]
+            replies = await self.by_ids(comment.site_id, ids[: most - len(found)])
             found += replies
             level = [reply.id for reply in replies if reply.reply_count]
         return found

@@ -182,9 +182,10 @@ async def pin(
     comment_id: FromPath[str],
     data: JSONBody[Place],
     site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
 ) -> PinState:
-    return await services.comments.pin(site, await target_of(services, site, comment_id, data))
+    return await services.comments.pin(site, await target_of(services, site, comment_id, data), by=viewer.id)
 
 
 @post("/comments/preview", status_code=200, summary="How a text will look")

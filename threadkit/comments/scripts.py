@@ -363,8 +363,11 @@ class TogglePin(_CommentScript):
     file = "toggle_pin.lua"
     repeatable = False
 
-    async def __call__(self, site_id: SiteId, page_id: PageId, comment_id: CommentId, *, now_ms: int) -> bool:
+    async def __call__(
+        self, site_id: SiteId, page_id: PageId, comment_id: CommentId, *, now_ms: int, by: UserId
+    ) -> bool:
         keys = self._keys.site(site_id)
+        entry = {"site_id": site_id, "comment_id": comment_id, "by": by, "at_ms": now_ms}
         pinned = await self._run(
             keys=[
                 keys.comment(comment_id),
@@ -372,8 +375,9 @@ class TogglePin(_CommentScript):
                 keys.page_new(page_id),
                 keys.pinned(page_id),
                 *change_keys(keys, page_id),
+                keys.modlog(),
             ],
-            args=[comment_id, now_ms, page_id],
+            args=[comment_id, now_ms, page_id, msgspec.json.encode(entry).decode()],
         )
         if int(pinned) < 0:
             raise CommentNotFound

@@ -141,6 +141,8 @@ class CommentService:
         async with self._place(author, visit):
             if objections := await self._gate.judge(site, comment, author=author, visit=visit):
                 comment = replace(comment, status=Status.PENDING, is_unposted=True, **objections.fields)
+            elif objections is not None:
+                comment = replace(comment, **objections.fields)
             written = await self._write(site, comment, draft.title, request_key)
         await self._gate.remember(site, written, author=author, visit=visit, as_id=written.id)
         return written
@@ -251,10 +253,10 @@ class CommentService:
         self._on_changed(site.id)
         return None
 
-    async def pin(self, site: Site, comment_id: CommentId) -> PinState:
+    async def pin(self, site: Site, comment_id: CommentId, *, by: UserId) -> PinState:
         comment = await self._existing(site, comment_id)
         now_ms = self._clock.now_ms()
-        pinned = await self._toggle_pin(site.id, comment.page_id, comment.id, now_ms=now_ms)
+        pinned = await self._toggle_pin(site.id, comment.page_id, comment.id, now_ms=now_ms, by=by)
         self._snapshots.drop(comment.page_id)
         return PinState(pinned, now_ms if pinned else None)
 

@@ -9,11 +9,13 @@ from threadkit import text as texts
 from threadkit.clock import Clock
 from threadkit.comments.model import Comment, CommentNotFound
 from threadkit.comments.queries import CommentQueries
-from threadkit.errors import Forbidden, Invalid
+from threadkit.errors import Invalid
 from threadkit.ids import CommentId, SiteId
 from threadkit.moderation.decision_scripts import NoOpenAppeal
 from threadkit.moderation.decisions import DecisionService
-from threadkit.moderation.report_scripts import Appeal, DeclineAppeal
+from threadkit.moderation.impartiality import objection
+from threadkit.moderation.log import LogEntry
+from threadkit.moderation.report_scripts import Appeal, DeclineAppeal, ReopenAppeal
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
 from threadkit.sites.roles import RoleService
@@ -28,18 +30,6 @@ class EmptyAppeal(Invalid):
     """An appeal needs some words."""
 
     code = "empty_appeal"
-
-
-class OwnAppeal(Forbidden):
-    """This is your own comment. Somebody else has to look at the appeal."""
-
-    code = "own_appeal"
-
-
-class DecidedBefore(Forbidden):
-    """You decided about this comment before. Another moderator has to look at the appeal."""
-
-    code = "decided_before"
 
 
 class Appealed(Struct, frozen=True):
@@ -70,6 +60,7 @@ class AppealService:
         self._wake_outbox = wake_outbox
         self._appeal = Appeal(redis, keys)
         self._decline_appeal = DeclineAppeal(redis, keys)
+        self._reopen_appeal = ReopenAppeal(redis, keys)
 
     async def appeal(self, site: Site, comment_id: CommentId, words: str, *, by: Viewer) -> None:
         words = texts.clean_source(words)
@@ -83,7 +74,7 @@ class AppealService:
         ids = await self._redis.zrange(self._keys.site(site.id).appeals(), offset, offset + limit - 1)
         found = await self._comment_queries.by_ids(site.id, [CommentId(one) for one in ids])
         staff = {user_id for user_id, _ in await self._roles.staff(site.id)}
-        return [Appealed(comment, _objection(comment, by, staff) is None) for comment in found]
+        return [Appealed(comment, objection(comment, by.id, staff) is None) for comment in found]
 
     async def count(self, site_id: SiteId) -> int:
         return int(await self._redis.zcard(self._keys.site(site_id).appeals()))
@@ -96,20 +87,22 @@ class AppealService:
         if comment.appeal_state != "open":
             raise NoOpenAppeal
         staff = {user_id for user_id, _ in await self._roles.staff(site.id)}
-        if objection := _objection(comment, by, staff):
-            raise objection
+        if refusal := objection(comment, by.id, staff):
+            raise refusal
         if ruling == "grant":
             return (await self._decisions.grant_appeal(site, comment_id, by=by, reason=reason)).entry_id
-        told = ModAction(
-            user_id=comment.author_id,
-            action="appeal_declined",
-            comment_id=comment_id,
-            by=by.id,
-            reason=reason,
-            at_ms=self._clock.now_ms(),
-        )
         entry = self._entry(site, "appeal_declined", comment_id, by, reason) | {"user_id": comment.author_id}
-        entry_id = await self._decline_appeal(site.id, comment_id, by.id, entry=entry, event=told.encoded)
+        entry_id = await self._decline_appeal(site.id, comment_id, by.id, entry=entry, event=_told(entry))
+        self._wake_outbox(site.id)
+        return entry_id
+
+    async def take_back(self, site: Site, declined: LogEntry, *, by: Viewer) -> str:
+        """An appeal that was declined waits again. The answer is the id of the log entry."""
+        if declined.comment_id is None:
+            raise CommentNotFound
+        entry = self._entry(site, "undo_appeal_declined", declined.comment_id, by, reason=None)
+        entry |= {"user_id": declined.user_id}
+        entry_id = await self._reopen_appeal(site.id, declined.comment_id, declined, entry=entry, event=_told(entry))
         self._wake_outbox(site.id)
         return entry_id
 
@@ -118,10 +111,7 @@ class AppealService:
         return facts | {"reason": reason, "at_ms": self._clock.now_ms()}
 
 
-def _objection(comment: Comment, by: Viewer, staff: set[Any]) -> Forbidden | None:
-    """Why somebody may not decide. Where there is nobody else, whoever decided before may think again."""
-    if comment.author_id == by.id:
-        return OwnAppeal()
-    if comment.decided_by == by.id and staff - {by.id, comment.author_id}:
-        return DecidedBefore()
-    return None
+def _told(entry: dict[str, Any]) -> bytes:
+    """The author hears of it."""
+    facts = {name: entry[name] for name in ("user_id", "action", "comment_id", "by", "reason", "at_ms")}
+    return ModAction(**facts).encoded

@@ -70,6 +70,8 @@ class CardComment(Struct, kw_only=True):
     page_id: PageId
     page_url: str
     status: Status
+    flags: list[str]
+    """What an outside check noted about it."""
     comment: TreeComment
 
 
@@ -158,6 +160,7 @@ class CardQueries:
                 page_id=comment.page_id,
                 page_url=item.page_url,
                 status=comment.status,
+                flags=comment.flags or [],
                 comment=TreeComment.of(comment),
             )
             for comment, item in zip(found, listed, strict=True)

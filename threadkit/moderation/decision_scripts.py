@@ -5,22 +5,39 @@ from itertools import chain
 from typing import Any
 
 import msgspec
+import structlog
 from msgspec import Struct
 
-from threadkit.comments.model import Closing, Comment, CommentChanged, CommentNotFound, ParentNotFound, Status
+from threadkit.comments.model import (
+    HIDE_AT,
+    Closing,
+    Comment,
+    CommentChanged,
+    CommentNotFound,
+    ParentNotFound,
+    Status,
+)
 from threadkit.comments.model import NotInThisState as NotInThisState
 from threadkit.comments.scripts import UNDO_S, change_keys, level_keys
-from threadkit.errors import Conflict, ThreadKitError
-from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.errors import Conflict, StoreUnavailable, ThreadKitError
+from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.pages.model import PageLocked
-from threadkit.storage.keys import SiteKeys
+from threadkit.storage.keys import REPORT_SOURCES_S, SiteKeys
 from threadkit.storage.lua import KeyedScript
+
+log = structlog.get_logger()
 
 
 class NoOpenAppeal(Conflict):
     """No appeal of this comment waits for a decision."""
 
     code = "no_open_appeal"
+
+
+class TooLateToUndo(Conflict):
+    """This can no longer be undone: {why}."""
+
+    code = "too_late_to_undo"
 
 
 class Decided(Struct, frozen=True):
@@ -58,9 +75,15 @@ class Case(Struct, frozen=True, kw_only=True):
     events: Sequence[bytes]
     posted_event: bytes
     closing: Closing | None
-    seen: str | None
+    undoes: str = ""
+    """The log entry that is taken back, if nothing was decided since."""
+    least_reports: float = 0.0
+    """What its reports must weigh together."""
+    is_out_of_shadow: bool = False
+    """Its author was shadow-banned when they wrote it, and is not any more."""
+    seen: str | None = None
     """The `updated_at` it must still have."""
-    is_edit: bool
+    is_edit: bool = False
 
 
 class Decide(KeyedScript):
@@ -118,7 +141,7 @@ class Decide(KeyedScript):
                 " ".join(case.allowed),
                 case.now_ms,
                 comment.created_ms,
-                _json([str(comment.upvotes), str(comment.downvotes), case.ranked.hot]),
+                _json([str(comment.upvotes), str(comment.downvotes), case.ranked.hot, str(comment.reply_count)]),
                 _json([set_fields, list(case.remove_fields)]),
                 _json(case.entry),
                 _json([event.decode() for event in case.events]),
@@ -127,6 +150,9 @@ class Decide(KeyedScript):
                 _json([_placed(one) for one in case.under]),
                 _json([one.id for one in case.above]),
                 UNDO_S,
+                case.undoes,
+                repr(case.least_reports),
+                "1" if case.is_out_of_shadow else "",
                 case.seen or "",
                 "true" if case.is_edit else "",
             ],
@@ -134,6 +160,9 @@ class Decide(KeyedScript):
 
 
 def _understood(reply: Any) -> Decided | ThreadKitError:
+    if isinstance(reply, Exception):
+        log.warning("decision_failed", why=str(reply))
+        return StoreUnavailable()
     match reply:
         case ["OK", before, entry_id]:
             return Decided(Status(before), entry_id)
@@ -147,6 +176,8 @@ def _understood(reply: Any) -> Decided | ThreadKitError:
             return ParentNotFound()
         case ["NO_APPEAL"]:
             return NoOpenAppeal()
+        case ["LATER"]:
+            return TooLateToUndo(why="something else was decided since")
     return CommentNotFound()
 
 
@@ -155,18 +186,73 @@ def _placed(one: Ranked) -> list[str]:
     return [comment.id, str(comment.created_ms), str(comment.upvotes), str(comment.downvotes), one.hot]
 
 
+class SettleUnder(KeyedScript):
+    file = "settle_under.lua"
+    uses = ("announce.lua",)
+    repeatable = True
+
+    async def __call__(self, page_id: PageId, replies: Sequence[Ranked], *, now_ms: int) -> int | None:
+        """How many changed; None when something was voted on or moved meanwhile."""
+        keys = self._keys.site(replies[0].comment.site_id)
+        parents = [one.comment.parent_id or one.comment.id for one in replies]
+        reply = await self._run(
+            keys=[
+                keys.page(page_id),
+                keys.page_new(page_id),
+                keys.page_top(page_id),
+                keys.page_hot(page_id),
+                keys.pinned(page_id),
+                *change_keys(keys, page_id),
+                *chain.from_iterable(
+                    [keys.comment(one.comment.id), keys.comment(parent), keys.replies(parent)]
+                    for one, parent in zip(replies, parents, strict=True)
+                ),
+            ],
+            args=[
+                page_id,
+                now_ms,
+                _json([[*_placed(one), parent] for one, parent in zip(replies, parents, strict=True)]),
+            ],
+        )
+        return None if reply == "CHANGED" else int(reply)
+
+
 class AddReport(KeyedScript):
     file = "add_report.lua"
     repeatable = True
 
     async def __call__(
-        self, site_id: SiteId, comment_id: CommentId, reporter: UserId, report: bytes, *, now_ms: int, weight: float
+        self,
+        site_id: SiteId,
+        comment_id: CommentId,
+        reporter: UserId,
+        report: bytes,
+        *,
+        now_ms: int,
+        weight: float,
+        source: str,
+        event: bytes,
     ) -> tuple[int, float]:
         """How many people reported it, and with which weight together."""
         keys = self._keys.site(site_id)
         reply = await self._run(
-            keys=[keys.comment(comment_id), keys.reports(), keys.comment_reports(comment_id)],
-            args=[reporter, report.decode(), now_ms, repr(weight)],
+            keys=[
+                keys.comment(comment_id),
+                keys.reports(),
+                keys.comment_reports(comment_id),
+                keys.report_sources(comment_id),
+                keys.outbox(),
+            ],
+            args=[
+                reporter,
+                report.decode(),
+                now_ms,
+                repr(weight),
+                source,
+                REPORT_SOURCES_S,
+                repr(HIDE_AT),
+                event.decode(),
+            ],
         )
         if not reply:
             raise CommentNotFound
@@ -180,10 +266,15 @@ class CloseReports(KeyedScript):
     async def __call__(self, site_id: SiteId, closing: Closing, *, entry: dict[str, Any]) -> tuple[int, str | None]:
         """How many people had reported it, and under which entry of the log that can be undone."""
         keys = self._keys.site(site_id)
-        closed, *entry_id = await self._run(
-            keys=_report_keys(keys, closing.comment_id), args=[_json(entry), _json(closing), UNDO_S]
+        reply = await self._run(
+            keys=_report_keys(keys, closing.comment_id), args=[_json(entry), _json(closing), UNDO_S, site_id]
         )
-        return int(closed), entry_id[0] if entry_id else None
+        match reply:
+            case [closed, entry_id]:
+                return int(closed), str(entry_id)
+            case [0]:
+                return 0, None
+        raise CommentNotFound
 
 
 class ReopenReports(KeyedScript):
@@ -195,7 +286,7 @@ class ReopenReports(KeyedScript):
     ) -> str | None:
         """The id of the log entry; None when it is too late."""
         keys = _report_keys(self._keys.site(site_id), comment_id)
-        reply = await self._run(keys=keys, args=[comment_id, undoes, _json(entry)])
+        reply = await self._run(keys=keys, args=[comment_id, undoes, _json(entry), site_id])
         return None if reply == "LATE" else str(reply)
 
 

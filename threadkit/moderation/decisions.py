@@ -1,36 +1,46 @@
 """What moderators do with comments: approve, reject, call spam, delete, and take it back."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+import structlog
 from msgspec import Struct
 from msgspec.structs import replace
+from redis.exceptions import RedisError
 
 from threadkit import scoring
 from threadkit.clock import Clock, iso
-from threadkit.comments.model import Closing, Comment, CommentChanged, CommentNotFound, NotInThisState, Status
+from threadkit.comments.model import HIDE_AT, Closing, Comment, CommentChanged, CommentNotFound, NotInThisState, Status
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.scripts import difference
 from threadkit.comments.service import posted_event
 from threadkit.comments.snapshots import Snapshots
-from threadkit.errors import Conflict, Forbidden, ThreadKitError
+from threadkit.errors import Conflict, Forbidden, StoreUnavailable, ThreadKitError
 from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.moderation.burying import settling
 from threadkit.moderation.decision_scripts import Case, Decide, Decided, Ranked
 from threadkit.moderation.deleting import Deleting
+from threadkit.moderation.impartiality import Impartiality
 from threadkit.moderation.log import LogEntry
+from threadkit.moderation.standing import StandingQueries
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
+from threadkit.storage.records import to_hash
 from threadkit.users.queries import UserQueries
 from threadkit.users.viewer import Viewer
 
+log = structlog.get_logger()
+
 Action = Literal["approve", "reject", "spam", "hide", "delete"]
 Expected = Literal["pending"]
-MOST_UNDER = 5000
+MOST_UNDER = 1000
+"""So much of what hangs on a comment changes in the same step; the rest follows through the outbox."""
 MOST_TRIES = 10
 BATCH = 100
 AT_A_TIME = 16
@@ -47,7 +57,7 @@ _FROM: dict[str, Sequence[Status]] = {
     "spam": (Status.PENDING, Status.APPROVED, Status.REJECTED),
     "hide": (Status.APPROVED,),
 }
-_SAID = ("held_for", "told_why", "decided_by")
+_SAID = ("held_for", "told_why", "decided_by", "decided_in")
 
 
 class AlreadyDecided(Conflict):
@@ -80,6 +90,9 @@ class _Verdict(Struct, frozen=True, kw_only=True):
     """The `updated_at` of the text that was looked at; another one is not decided about."""
     edit: tuple[dict[str, str], list[str]] | None = None
     """The fields that its author's edit sets and removes, when that is why it is decided about."""
+    undoes: str = ""
+    """The entry of the log that is taken back."""
+    least_reports: float = 0.0
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -102,6 +115,8 @@ class DecisionService:
         user_queries: UserQueries,
         snapshots: Snapshots,
         deleting: Deleting,
+        impartiality: Impartiality,
+        standing: StandingQueries,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._clock = clock
@@ -109,6 +124,8 @@ class DecisionService:
         self._user_queries = user_queries
         self._snapshots = snapshots
         self._deleting = deleting
+        self._impartiality = impartiality
+        self._standing = standing
         self._wake_outbox = wake_outbox
         self._decide = Decide(redis, keys)
 
@@ -128,9 +145,7 @@ class DecisionService:
         `updated_at`) when its author has changed it since."""
         try:
             if action == "delete":
-                return await self._deleting.delete(
-                    site, comment_id, by=_doer(by), reason=reason, expects=expects, seen=seen
-                )
+                return await self._delete(site, comment_id, by=_doer(by), reason=reason, expects=expects, seen=seen)
             verdict = _verdict(action, by=by.id if by else None, reason=reason, expects=expects)
             return await self._settle(site, comment_id, replace(verdict, seen=seen))
         except NotInThisState as error:
@@ -161,6 +176,27 @@ class DecisionService:
         )
         return await self._settle(site, comment_id, verdict)
 
+    async def hide_reported(self, site: Site, comment_id: CommentId, *, by: UserId | None) -> None:
+        """Take a comment off its page because of its reports, unless somebody has looked at them meanwhile."""
+        reason = "reported by a moderator" if by else "reported by several people"
+        verdict = _Verdict(
+            action="hide",
+            status=_BECOMES["hide"],
+            allowed=_FROM["hide"],
+            by=by,
+            reason=reason,
+            least_reports=HIDE_AT,
+        )
+        with contextlib.suppress(NotInThisState, CommentNotFound):
+            await self._settle(site, comment_id, verdict)
+
+    async def unshadow(self, site: Site, comment: Comment) -> None:
+        """Treat a comment like any other again: its author is not shadow-banned any more."""
+        verdict = _Verdict(
+            action="unshadow", status=comment.status, allowed=(comment.status,), by=None, said=_said_of(comment)
+        )
+        await self._settle(site, comment.id, verdict)
+
     async def decide_all(
         self,
         site: Site,
@@ -183,7 +219,7 @@ class DecisionService:
         may = True
         for start in range(0, len(ordered), BATCH):
             batch = ordered[start : start + BATCH]
-            may = may and (start == 0 or await self._may_still(by))
+            may = may and (start == 0 or await self.may_still(by))
             if not may:
                 outcome.failed |= {comment.id: Forbidden.code for comment in batch}
             elif action == "delete":
@@ -191,7 +227,12 @@ class DecisionService:
             else:
                 verdict = _verdict(action, by=by.id, reason=reason, expects=expects)
                 verdicts = [replace(verdict, seen=seen.get(comment.id)) for comment in batch]
-                await self._decide_batch(site, batch, verdicts, outcome, expects=expects)
+                try:
+                    await self._decide_batch(site, batch, verdicts, outcome, expects=expects)
+                except (RedisError, OSError) as error:  # what was done before is said all the same
+                    log.warning("batch_failed", site_id=site.id, why=str(error))
+                    known = outcome.done.keys() | outcome.failed.keys()
+                    outcome.failed |= {one.id: StoreUnavailable.code for one in batch if one.id not in known}
         return outcome
 
     async def take_back(self, site: Site, entry: LogEntry, *, by: Viewer) -> Decided:
@@ -204,6 +245,7 @@ class DecisionService:
             allowed=(Status(entry.after),),
             by=by.id,
             said=entry.said,
+            undoes=entry.id,
         )
         return await self._settle(site, entry.comment_id, verdict)
 
@@ -217,8 +259,14 @@ class DecisionService:
         expects: Expected | None,
     ) -> None:
         """All in one round trip; what was voted on or moved meanwhile is decided once more by itself."""
-        cases = [await self._case(site, comment, verdict) for comment, verdict in zip(batch, verdicts, strict=True)]
-        for comment, verdict, answer in zip(batch, verdicts, await self._decide.all(cases), strict=True):
+        allowed = []
+        for comment, verdict in zip(batch, verdicts, strict=True):
+            if refusal := await self._objection(site, comment, verdict):
+                outcome.failed[comment.id] = refusal.code
+            else:
+                allowed.append((comment, verdict))
+        answers = await self._decide.all([await self._case(site, comment, verdict) for comment, verdict in allowed])
+        for (comment, verdict), answer in zip(allowed, answers, strict=True):
             result: Decided | ThreadKitError = answer
             if isinstance(answer, CommentChanged):
                 try:
@@ -255,10 +303,14 @@ class DecisionService:
                     outcome.done[comment_id] = decided.entry_id
                 except ThreadKitError as error:
                     outcome.failed[comment_id] = error.code
+                except (RedisError, OSError) as error:
+                    log.warning("decision_failed", site_id=site.id, why=str(error))
+                    outcome.failed[comment_id] = StoreUnavailable.code
 
         await asyncio.gather(*(one(comment.id) for comment in batch))
 
-    async def _may_still(self, by: Viewer) -> bool:
+    async def may_still(self, by: Viewer) -> bool:
+        """Whether whoever began something long still moderates."""
         now = await self._user_queries.viewer(by.id, by.session.id, by.site_id)
         return now is not None and now.role >= Role.MODERATOR
 
@@ -269,6 +321,8 @@ class DecisionService:
                 raise CommentNotFound
             if verdict.seen not in (None, comment.updated_at):
                 raise CommentChanged
+            if refusal := await self._objection(site, comment, verdict):
+                raise refusal
             try:
                 decided = await self._decide(await self._case(site, comment, verdict))
             except CommentChanged:  # somebody voted in between, or its author was at it
@@ -278,10 +332,35 @@ class DecisionService:
             return decided
         raise CommentChanged
 
+    async def _delete(
+        self,
+        site: Site,
+        comment_id: CommentId,
+        *,
+        by: Viewer,
+        reason: str | None,
+        expects: Expected | None,
+        seen: str | None,
+    ) -> Decided:
+        comment = await self._comment_queries.by_id(site.id, comment_id)
+        if comment is not None and (refusal := await self._impartiality.objection(site.id, comment, by.id, "delete")):
+            raise refusal
+        return await self._deleting.delete(site, comment_id, by=by, reason=reason, expects=expects, seen=seen)
+
+    async def _objection(self, site: Site, comment: Comment, verdict: _Verdict) -> Forbidden | None:
+        if verdict.by is None:
+            return None
+        return await self._impartiality.objection(site.id, comment, verdict.by, verdict.action)
+
     async def _case(self, site: Site, comment: Comment, verdict: _Verdict) -> Case:
         under = await self._comment_queries.under(comment, most=MOST_UNDER) if comment.reply_count else []
         now_ms = self._clock.now_ms()
         action, by, reason = verdict.action, verdict.by, verdict.reason
+        events = []
+        if action != "unshadow":  # neither told of, nor learnt from
+            events = _events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms)
+        if under:  # there may be more of it than that, or more by now
+            events.append(settling(comment.id))
         entry: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment.id, "by": by}
         entry |= {"user_id": comment.author_id, "reason": reason, "at_ms": now_ms}
         return Case(
@@ -289,13 +368,17 @@ class DecisionService:
             under=[self._ranked(site, one) for one in under],
             above=await self._places_above(comment) if verdict.status is not Status.APPROVED else [],
             status=verdict.status,
-            allowed=verdict.allowed,
+            allowed=_allowed(comment, verdict),
             now_ms=now_ms,
             **verdict.fields,
             entry=entry,
-            events=_events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms),
+            events=events,
             posted_event=posted_event(comment),
             closing=_closing(comment, action, verdict.status, by=by, now_ms=now_ms),
+            undoes=verdict.undoes,
+            least_reports=verdict.least_reports,
+            is_out_of_shadow=bool(comment.is_shadowed)
+            and not await self._standing.is_in_shadow(site.id, comment.author_id),
             seen=verdict.seen,
             is_edit=verdict.edit is not None,
         )
@@ -317,6 +400,19 @@ class DecisionService:
 def _verdict(action: Action, *, by: UserId | None, reason: str | None, expects: Expected | None) -> _Verdict:
     allowed = (Status.PENDING,) if expects else _FROM[action]
     return _Verdict(action=action, status=_BECOMES[action], allowed=allowed, by=by, reason=reason)
+
+
+def _said_of(comment: Comment) -> dict[str, str]:
+    """What is said of a comment now, as its record has it."""
+    fields = to_hash(comment)
+    return {name: fields[name] for name in _SAID if name in fields}
+
+
+def _allowed(comment: Comment, verdict: _Verdict) -> Sequence[Status]:
+    """One's own comment that somebody turns down in between is not approved over that."""
+    if comment.author_id != verdict.by or comment.status is Status.REJECTED:
+        return verdict.allowed
+    return [status for status in verdict.allowed if status is not Status.REJECTED]
 
 
 def _plainly(error: ThreadKitError, expects: Expected | None) -> ThreadKitError:

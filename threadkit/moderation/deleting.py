@@ -12,9 +12,8 @@ from threadkit.comments.model import Comment, CommentChanged, CommentNotFound, P
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.scripts import DeleteComment, RestoreComment
 from threadkit.comments.snapshots import Snapshots
-from threadkit.errors import Conflict
 from threadkit.ids import CommentId, SiteId, UserId
-from threadkit.moderation.decision_scripts import Decided
+from threadkit.moderation.decision_scripts import Decided, TooLateToUndo
 from threadkit.moderation.log import LogEntry
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
@@ -23,12 +22,6 @@ from threadkit.storage.keys import Keys
 from threadkit.users.viewer import Viewer
 
 MOST_TRIES = 10
-
-
-class TooLateToUndo(Conflict):
-    """This can no longer be undone: {why}."""
-
-    code = "too_late_to_undo"
 
 
 class _KeptFields(Struct):

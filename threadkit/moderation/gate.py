@@ -35,17 +35,20 @@ class ModerationGate:
         await self._turnstile.require_human(site, author, visit.turnstile_token, visit.client, address=visit.address)
 
     async def judge(self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit) -> Objections | None:
-        """Why a comment must wait; None when it need not. Raises for one that is refused."""
+        """Why a comment must wait, and what moderators should know of it; None when there is nothing to say. Raises for
+        one that is refused."""
         verdict = await self._screener.screen(
             _attempt(site, comment, author, visit), Visitor(address=visit.address, user_agent=visit.user_agent)
         )
         if verdict.kind == "refuse":
             raise verdict.error()
-        if verdict.kind != "hold":
+        reasons = verdict.reasons if verdict.kind == "hold" else ()
+        if not reasons and not verdict.notes:
             return None
         return Objections(
-            [reason.sentence for reason in verdict.reasons],
-            [reason.told or reason.sentence for reason in verdict.reasons],
+            [reason.sentence for reason in reasons],
+            [reason.told or reason.sentence for reason in reasons],
+            list(verdict.notes),
         )
 
     async def hold_edit(self, site: Site, before: Comment, after: Comment, objections: Objections) -> None:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from threadkit.clock import Clock
 from threadkit.ids import CommentId, SiteId, UserId, new_uuid
-from threadkit.moderation.log import ModerationLog
 from threadkit.moderation.people_model import HigherRole, Job, JobIsOver, JobNotFound, JobState
 from threadkit.moderation.people_scripts import SaveJob, StartJob
 from threadkit.moderation.removing import Remover
@@ -27,10 +26,9 @@ from threadkit.storage.keys import Keys
 from threadkit.users.queries import UserQueries
 from threadkit.users.viewer import Viewer
 
-AT_ONCE = 100
-"""So many are deleted while a ban waits for its answer."""
-LOOKED_AT_ONCE = 500
 BATCH = 50
+STEPS_AT_ONCE = 2
+"""So many are done while a ban waits for its answer."""
 MOST_TRIES = 20
 
 
@@ -49,7 +47,6 @@ class JobService:
         standing: StandingQueries,
         user_queries: UserQueries,
         remover: Remover,
-        log: ModerationLog,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._redis = redis
@@ -58,7 +55,6 @@ class JobService:
         self._standing = standing
         self._user_queries = user_queries
         self._remover = remover
-        self._log = log
         self._wake_outbox = wake_outbox
         self._start_job = StartJob(redis, keys)
         self._save_job = SaveJob(redis, keys)
@@ -66,7 +62,7 @@ class JobService:
     def register(self, handlers: Handlers) -> None:
         handlers.on("delete_comments", "delete_comments", self.go_on)
 
-    async def start(self, site: Site, user_id: UserId, *, by: UserId | None, deleted: int = 0) -> Job:
+    async def start(self, site: Site, user_id: UserId, *, by: UserId | None) -> Job:
         """Begin; where the same is under way already, that job is the answer."""
         job = Job(
             id=new_uuid(),
@@ -75,7 +71,6 @@ class JobService:
             state="running",
             started_ms=self._clock.now_ms(),
             total=await self._redis.zcard(self._keys.site(site.id).comments_of(user_id)),
-            deleted=deleted,
         )
         running = await self._start_job(
             site.id, job, event=_event(job), entry=self._entry(site.id, job, "delete_comments", by=by)
@@ -83,18 +78,14 @@ class JobService:
         self._wake_outbox(site.id)
         return running
 
-    async def delete_now(self, site: Site, user_id: UserId, *, by: UserId | None) -> tuple[int, Job | None]:
-        """The newest hundred at once; says how many that were, and which job sees to the rest if there may be more."""
-        removal, deleted, start = new_uuid(), 0, 0
-        while deleted < AT_ONCE and start < LOOKED_AT_ONCE:
-            key = self._keys.site(site.id).comments_of(user_id)
-            ids = [CommentId(one) for one in await self._redis.zrange(key, start, start + AT_ONCE - 1, desc=True)]
-            deleted += await self._remover.remove(site.id, user_id, ids, removal=removal, by=by, most=AT_ONCE - deleted)
-            if len(ids) < AT_ONCE and deleted < AT_ONCE:
-                await self._note_small(site.id, user_id, by, deleted)
-                return deleted, None
-            start += AT_ONCE
-        return deleted, await self.start(site, user_id, by=by, deleted=deleted)
+    async def delete_now(self, site: Site, user_id: UserId, *, by: UserId | None) -> Job:
+        """Begin, and take the newest away at once; whatever fails then, the job sees to it."""
+        job = await self.start(site, user_id, by=by)
+        for _ in range(STEPS_AT_ONCE):
+            if job.state == "running":
+                await self._step(site.id, job)
+                job = await self.one(site.id, job.id)
+        return job
 
     async def newest(self, site_id: SiteId) -> list[Job]:
         """Newest first; the last hundred are kept."""
@@ -131,8 +122,10 @@ class JobService:
         if stored is None:
             return  # so old that it was forgotten, or its site is
         job = msgspec.json.decode(stored, type=Job)
-        if job.state != "running" or job.step != asked.step:
-            return  # cancelled, or done before
+        if job.state == "running" and job.step == asked.step:  # else cancelled, or done before
+            await self._step(site_id, job)
+
+    async def _step(self, site_id: SiteId, job: Job) -> None:
         if why := await self._why_not(site_id, job):
             await self._end(site_id, job, "stopped", why, by=job.by)
             return
@@ -193,11 +186,6 @@ class JobService:
         ended = replace(after or job, state=state, reason=why, ended_ms=self._clock.now_ms())
         entry = self._entry(site_id, ended, f"delete_comments_{state}", by=by) | {"count": ended.deleted}
         return ended if await self._save_job(site_id, job, ended, entry=entry) else None
-
-    async def _note_small(self, site_id: SiteId, user_id: UserId, by: UserId | None, deleted: int) -> None:
-        if deleted:
-            facts: dict[str, Any] = {"site_id": site_id, "action": "delete_comments_done", "user_id": user_id}
-            await self._log.write(site_id, facts | {"by": by, "at_ms": self._clock.now_ms(), "count": deleted})
 
     def _entry(self, site_id: SiteId, job: Job, action: str, *, by: UserId | None) -> dict[str, Any]:
         facts: dict[str, Any] = {"site_id": site_id, "action": action, "user_id": job.user_id, "by": by}

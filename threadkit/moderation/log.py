@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 
@@ -23,6 +23,7 @@ class LogEntry(Struct, kw_only=True, omit_defaults=True):
     by: UserId | None = None
     user_id: UserId | None = None
     comment_id: CommentId | None = None
+    page_id: PageId | None = None
     reason: str | None = None
     before: str | None = None
     after: str | None = None
@@ -43,10 +44,6 @@ class ModerationLog:
         start = f"({before}" if before and _ENTRY_ID.fullmatch(before) else "+"
         found = await self._redis.xrevrange(self._keys.site(site_id).modlog(), start, "-", count=limit)
         return [_read(entry_id, fields) for entry_id, fields in found]
-
-    async def write(self, site_id: SiteId, entry: dict[str, Any]) -> None:
-        """For what is no script's own step; whatever a script changes is written down by the script."""
-        await self._redis.xadd(self._keys.site(site_id).modlog(), {"entry": msgspec.json.encode(entry)})
 
     async def about(self, site_id: SiteId, user_id: UserId, *, limit: int) -> list[LogEntry]:
         """The newest about one person, among the newest few thousand of all."""
@@ -74,6 +71,11 @@ class ModerationLog:
             return None
         found = await self._redis.xrange(self._keys.site(site_id).modlog(), entry_id, entry_id)
         return _read(*found[0], is_whole=True) if found else None
+
+
+def stream_order(entry_id: str) -> tuple[int, ...]:
+    """By this the ids of entries sort from the oldest to the newest."""
+    return tuple(int(part) for part in entry_id.split("-"))
 
 
 def _read(entry_id: str, fields: dict[str, Any], *, is_whole: bool = False) -> LogEntry:

@@ -20,7 +20,21 @@ from threadkit.users.access import requires_admin
 
 CSV = "text/csv"
 JSON_LINES = "application/jsonl"
-COLUMNS = ("id", "at", "action", "by", "user_id", "comment_id", "reason", "before", "after", "until")
+COLUMNS = (
+    "id",
+    "at",
+    "action",
+    "by",
+    "user_id",
+    "comment_id",
+    "reason",
+    "before",
+    "after",
+    "until",
+    "count",
+    "job_id",
+    "page_id",
+)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -64,7 +78,16 @@ async def _json_lines(log: ModerationLog, site_id: SiteId) -> AsyncIterator[byte
 def _row(entry: LogEntry) -> tuple[str, ...]:
     until = iso(entry.until_ms) if entry.until_ms else ""
     cells = (entry.action, entry.by, entry.user_id, entry.comment_id, entry.reason, entry.before, entry.after)
-    return (entry.id, iso(entry.at_ms), *(_cell(text or "") for text in cells), until)
+    count = "" if entry.count is None else str(entry.count)
+    return (
+        entry.id,
+        iso(entry.at_ms),
+        *(_cell(text or "") for text in cells),
+        until,
+        count,
+        entry.job_id or "",
+        entry.page_id or "",
+    )
 
 
 def _cell(text: str) -> str:

@@ -21,6 +21,10 @@ class ContentRejected(Forbidden):
     code = "content_rejected"
 
 
+LOOKED_AT_FIRST = "somebody looks at the first comments of new authors"
+"""What authors are told when a check could not be asked: that is nothing of theirs."""
+
+
 class Reason(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a comment was held or refused: a code that stays, and a sentence for moderators."""
 
@@ -35,6 +39,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     kind: Kind = "pass"
     reasons: Sequence[Reason] = ()
+    notes: Sequence[str] = ()
+    """What moderators should know of it, though it is no reason for anything."""
 
     def error(self) -> ContentRejected:
         """The error of a refusal: 403 `content_rejected`."""

@@ -1,29 +1,25 @@
-"""What moderators do with people: bans, for a while or for ever, and shadow bans; here, or on every site at once."""
+"""What moderators do with people: bans, for a while or for ever, and shadow bans."""
 
 from collections.abc import Callable
 from typing import Any
 
 from threadkit.clock import Clock, from_iso, iso
 from threadkit.ids import SiteId, UserId
-from threadkit.moderation.log import LogEntry, ModerationLog
+from threadkit.moderation.log import LogEntry
 from threadkit.moderation.people_model import (
     CannotBanOneself,
     HigherRole,
     List,
     Mark,
-    NotOwnerEverywhere,
     StandsOtherwise,
 )
 from threadkit.moderation.people_scripts import SetStanding
 from threadkit.moderation.standing import StandingQueries
+from threadkit.moderation.unshadowing import lifting
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
-from threadkit.sites.queries import SiteQueries
-from threadkit.sites.roles import Role
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
-from threadkit.users.model import User
-from threadkit.users.registry import UserRegistry
 from threadkit.users.viewer import Viewer
 
 
@@ -38,18 +34,12 @@ class PeopleService:
         keys: Keys,
         clock: Clock,
         standing: StandingQueries,
-        registry: UserRegistry,
-        site_queries: SiteQueries,
-        log: ModerationLog,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._redis = redis
         self._keys = keys
         self._clock = clock
         self._standing = standing
-        self._registry = registry
-        self._site_queries = site_queries
-        self._log = log
         self._wake_outbox = wake_outbox
         self._set_standing = SetStanding(redis, keys)
 
@@ -94,20 +84,6 @@ class PeopleService:
             raise StandsOtherwise
         return done
 
-    async def ban_everywhere(
-        self, user: User, *, is_on: bool, by: UserId | None, reason: str | None, which: List = "ban"
-    ) -> bool:
-        """On every site of this server, at once, or not any more; every site's log tells."""
-        before = user.global_banned if which == "ban" else user.shadow_banned
-        if before == is_on or not await self._registry.set_standing(user.id, which, is_on=is_on):
-            return False
-        await self._tell(user.id)
-        deed = f"{'' if is_on else 'un'}{which}_everywhere"
-        for site in await self._site_queries.all():
-            entry = self._entry(site, deed, user.id, by, reason)
-            await self._log.write(site.id, entry | {"before": _word(before), "after": _word(is_on)})
-        return True
-
     async def check(self, site: Site, user_id: UserId, by: Viewer | None, deed: str) -> None:
         """Raises for who may not do this to that person."""
         if by is None:
@@ -116,19 +92,6 @@ class PeopleService:
             raise CannotBanOneself(deed=deed)
         if (await self._standing.of(site.id, user_id)).role >= by.role:
             raise HigherRole(deed=deed)
-
-    async def check_everywhere(self, user_id: UserId, by: UserId | None) -> None:
-        """Who bans somebody from all sites must own all of them: a site's secret key speaks for that site only."""
-        sites = await self._site_queries.all()
-        if by is None and len(sites) > 1:
-            raise NotOwnerEverywhere
-        if by == user_id:
-            raise CannotBanOneself(deed="ban")
-        for site in sites:
-            if by is not None and (await self._standing.of(site.id, by)).role < Role.OWNER:
-                raise NotOwnerEverywhere
-            if (await self._standing.of(site.id, user_id)).role >= Role.OWNER:
-                raise HigherRole(deed="ban")
 
     async def _set(
         self,
@@ -154,6 +117,8 @@ class PeopleService:
             at_ms=now_ms,
             state=f"until {iso(until_ms)}" if until_ms else "on",
         )
+        if which == "shadowban" and not is_on:
+            event = lifting(user_id)
         done = await self._set_standing(
             site.id,
             user_id,
@@ -177,7 +142,3 @@ class PeopleService:
     def _entry(self, site: Site, action: str, user_id: UserId, by: UserId | None, reason: str | None) -> dict[str, Any]:
         facts: dict[str, Any] = {"site_id": site.id, "action": action, "user_id": user_id, "by": by}
         return facts | {"reason": reason, "at_ms": self._clock.now_ms()}
-
-
-def _word(is_on: bool) -> str:
-    return "on" if is_on else "off"

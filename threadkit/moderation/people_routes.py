@@ -66,15 +66,15 @@ async def ban(
     viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
 ) -> Response[Banned]:
-    """For some `hours`, or for ever. With `delete_comments` everything they wrote here goes too: the newest hundred at
-    once, the rest soon after, by the job whose id is in the answer. `X-Undo` lifts the ban again
+    """For some `hours`, or for ever. With `delete_comments` everything they wrote here goes too: a job begins, the newest
+    hundred are looked at before the answer, and if that is not all its id is in the answer. `X-Undo` lifts the ban again
     (`/v1/moderation/undo/…`); what was deleted stays so."""
     user = await services.users.existing(as_id(UserId, user_id))
     undo = await services.people.ban(site, user.id, by=viewer, hours=data.hours, reason=data.reason)
     if not data.delete_comments:
         return _undoable(Banned(0), undo)
-    deleted, job = await services.jobs.delete_now(site, user.id, by=viewer.id)
-    return _undoable(Banned(deleted, job.id if job else None), undo)
+    job = await services.jobs.delete_now(site, user.id, by=viewer.id)
+    return _undoable(Banned(job.deleted, job.id if job.state == "running" else None), undo)
 
 
 @post("/unban/{user_id:str}", status_code=200, summary="Lift a ban")
@@ -227,15 +227,16 @@ async def ban_alias(
 async def ban_everywhere(
     user_id: FromPath[str],
     data: JSONBody[Why],
+    site: NamedDependency[Site],
     actor: NamedDependency[UserId | None],
     services: NamedDependency[Services],
-) -> Everywhere:
+) -> Response[Everywhere]:
     """For who owns every site of this server; with a secret key only where there is one site. Owners cannot be banned
-    this way."""
+    this way. `X-Undo` lifts it again."""
     user = await services.users.existing(as_id(UserId, user_id))
-    await services.people.check_everywhere(user.id, actor)
-    await services.people.ban_everywhere(user, is_on=True, by=actor, reason=data.reason)
-    return Everywhere(True)
+    await services.everywhere.check(user.id, actor)
+    noted = await services.everywhere.ban(user, is_on=True, by=actor, reason=data.reason)
+    return _undoable(Everywhere(True), (noted or {}).get(site.id))
 
 
 @delete(
@@ -246,13 +247,16 @@ async def ban_everywhere(
     tags=["Administration"],
 )
 async def unban_everywhere(
-    user_id: FromPath[str], actor: NamedDependency[UserId | None], services: NamedDependency[Services]
-) -> Everywhere:
-    """Bans of single sites stay."""
+    user_id: FromPath[str],
+    site: NamedDependency[Site],
+    actor: NamedDependency[UserId | None],
+    services: NamedDependency[Services],
+) -> Response[Everywhere]:
+    """Bans of single sites stay. `X-Undo` bans again."""
     user = await services.users.existing(as_id(UserId, user_id))
-    await services.people.check_everywhere(user.id, actor)
-    await services.people.ban_everywhere(user, is_on=False, by=actor, reason=None)
-    return Everywhere(False)
+    await services.everywhere.check(user.id, actor)
+    noted = await services.everywhere.ban(user, is_on=False, by=actor, reason=None)
+    return _undoable(Everywhere(False), (noted or {}).get(site.id))
 
 
 _HANDLERS: list[Any] = [

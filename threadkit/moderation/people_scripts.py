@@ -10,6 +10,7 @@ from threadkit.storage.lua import KeyedScript
 
 MOST_JOBS = 100
 MOST_NOTES = 100
+LOOKED_FOR_AMONG = 500
 
 
 def _json(value: Any) -> str:
@@ -70,6 +71,17 @@ class SetStanding(KeyedScript):
             case ["OTHERWISE"]:
                 raise StandsOtherwise
         return None
+
+
+class NoteDeed(KeyedScript):
+    file = "note_deed.lua"
+    repeatable = True
+
+    async def __call__(self, site_id: SiteId, deed_id: str, entry: dict[str, Any], event: bytes) -> str:
+        """The id of the log entry."""
+        keys = self._keys.site(site_id)
+        args: list[str | int] = [deed_id, _json(entry), LOOKED_FOR_AMONG, event.decode()]
+        return str(await self._run(keys=[keys.modlog(), keys.outbox()], args=args))
 
 
 class StartJob(KeyedScript):

@@ -29,26 +29,35 @@ class Wanted(Struct, frozen=True):
         )
 
 
+class Waiting(Struct, frozen=True):
+    """Some of those that wait. `is_cut` when the search ended before the queue did."""
+
+    comments: list[Comment]
+    is_cut: bool = False
+
+
 class QueueQueries:
     def __init__(self, *, redis: Commands, keys: Keys, comment_queries: CommentQueries) -> None:
         self._redis = redis
         self._keys = keys
         self._comment_queries = comment_queries
 
-    async def waiting(self, site_id: SiteId, wanted: Wanted, *, offset: int, limit: int) -> list[Comment]:
-        """Oldest first."""
+    async def waiting(self, site_id: SiteId, wanted: Wanted, *, offset: int, limit: int) -> Waiting:
+        """Oldest first. With a filter only the oldest ten thousand are looked at."""
         queue = self._keys.site(site_id).modqueue()
         if wanted == Wanted():
             ids = await self._redis.zrange(queue, offset, offset + limit - 1)
-            return await self._comment_queries.by_ids(site_id, [CommentId(found) for found in ids])
+            return Waiting(await self._comment_queries.by_ids(site_id, [CommentId(found) for found in ids]))
         fitting: list[Comment] = []
+        is_cut = True
         for start in range(0, MOST_LOOKED_AT, BATCH):
             ids = await self._redis.zrange(queue, start, start + BATCH - 1)
             found = await self._comment_queries.by_ids(site_id, [CommentId(one) for one in ids])
             fitting += [comment for comment in found if wanted.fits(comment)]
             if len(ids) < BATCH or len(fitting) >= offset + limit:
+                is_cut = False
                 break
-        return fitting[offset : offset + limit]
+        return Waiting(fitting[offset : offset + limit], is_cut)
 
     async def count(self, site_id: SiteId) -> int:
         return int(await self._redis.zcard(self._keys.site(site_id).modqueue()))

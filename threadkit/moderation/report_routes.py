@@ -16,6 +16,7 @@ from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.users.access import requires_moderator, requires_unblocked
 from threadkit.users.model import UserPublic
+from threadkit.users.sessions import Device
 from threadkit.users.viewer import Viewer
 
 
@@ -99,11 +100,14 @@ async def report(
     data: JSONBody[Complaint],
     site: NamedDependency[Site],
     viewer: NamedDependency[Viewer],
+    device: NamedDependency[Device],
     services: NamedDependency[Services],
 ) -> None:
     """Once for each person and comment. When moderators have looked, those who reported it are told the outcome."""
     target = await target_of(services, site, comment_id, data)
-    await services.reports.report(site, target, by=viewer, reason=data.reason, details=data.details)
+    await services.reports.report(
+        site, target, by=viewer, client=device.client, reason=data.reason, details=data.details
+    )
 
 
 router = Router("/", route_handlers=[reports, dismiss, report], tags=["Moderation"])

@@ -7,7 +7,8 @@ import msgspec
 from threadkit.comments.model import HIDE_AT, CommentNotFound, NotYourComment
 from threadkit.errors import Conflict
 from threadkit.ids import CommentId, SiteId, UserId
-from threadkit.moderation.decision_scripts import NoOpenAppeal
+from threadkit.moderation.decision_scripts import NoOpenAppeal, TooLateToUndo
+from threadkit.moderation.log import LogEntry
 from threadkit.storage.lua import KeyedScript
 
 MOST_VERDICTS = 100
@@ -60,7 +61,7 @@ class Appeal(KeyedScript):
         keys = self._keys.site(site_id)
         reply = await self._run(
             keys=[keys.comment(comment_id), keys.appeals(), keys.modlog()],
-            args=[comment_id, author, text, now_ms, repr(HIDE_AT), _json(entry)],
+            args=[comment_id, author, text, now_ms, repr(HIDE_AT), _json(entry), site_id],
         )
         match reply:
             case ["OK"]:
@@ -92,6 +93,24 @@ class DeclineAppeal(KeyedScript):
             case ["NO_APPEAL"]:
                 raise NoOpenAppeal
         raise CommentNotFound
+
+
+class ReopenAppeal(KeyedScript):
+    file = "reopen_appeal.lua"
+
+    async def __call__(
+        self, site_id: SiteId, comment_id: CommentId, declined: LogEntry, *, entry: dict[str, Any], event: bytes
+    ) -> str:
+        """The id of the log entry."""
+        keys = self._keys.site(site_id)
+        reply = await self._run(
+            keys=[keys.comment(comment_id), keys.appeals(), keys.modlog(), keys.outbox()],
+            args=[comment_id, declined.id, _json(declined.said or {}), _json(entry), event.decode()],
+        )
+        match reply:
+            case ["OK", entry_id]:
+                return str(entry_id)
+        raise TooLateToUndo(why="something else was decided since")
 
 
 def _json(value: Any) -> str:

@@ -75,6 +75,11 @@ class ReporterRecords:
         upheld = sum(verdict.endswith(" upheld") for verdict in verdicts)
         return Record(upheld, len(verdicts) - upheld)
 
+    async def was_overruled(self, site_id: SiteId, user_id: UserId, comment_id: CommentId) -> bool:
+        """Whether a moderator found that a comment may stay which this person had reported."""
+        key = self._keys.site(site_id).reporter(user_id)
+        return await self._redis.zscore(key, f"{comment_id} dismissed") is not None
+
     async def reports_closed(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
         """Nobody is judge of their own report."""
         closed = _understood(event, _Closed)

@@ -7,18 +7,25 @@ import msgspec
 from msgspec import Meta, Struct
 
 from threadkit.clock import Clock, from_iso, iso
-from threadkit.comments.model import HIDE_AT, Closing, Comment, CommentNotFound
+from threadkit.comments.model import HIDE_AT, Closing, CommentNotFound
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.tree import is_visible
 from threadkit.errors import Invalid
 from threadkit.ids import CommentId, PageId, SiteId, UserId
-from threadkit.moderation.decision_scripts import AddReport, CloseReports, NotInThisState, ReopenReports
+from threadkit.moderation.decision_scripts import (
+    AddReport,
+    CloseReports,
+    ReopenReports,
+    TooLateToUndo,
+)
 from threadkit.moderation.decisions import DecisionService
-from threadkit.moderation.deleting import TooLateToUndo
 from threadkit.moderation.log import LogEntry
 from threadkit.moderation.reporters import Record, ReporterRecords
+from threadkit.outbox.handlers import Event, Handlers
+from threadkit.outbox.model import NotUnderstood
 from threadkit.ratelimit.quotas import Quotas, of_user
 from threadkit.sites.model import Site
+from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import Role, RoleService
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -48,6 +55,13 @@ class Report(Struct, kw_only=True):
     created_at: str
 
 
+class _Enough(Struct, kw_only=True, omit_defaults=True, tag="reported_enough", tag_field="type"):
+    """The event that the reports of a comment weigh enough to hide it."""
+
+    comment_id: CommentId
+    by: UserId | None = None
+
+
 class ReportService:
     def __init__(
         self,
@@ -56,6 +70,7 @@ class ReportService:
         keys: Keys,
         clock: Clock,
         comment_queries: CommentQueries,
+        site_queries: SiteQueries,
         roles: RoleService,
         decisions: DecisionService,
         reporters: ReporterRecords,
@@ -66,6 +81,7 @@ class ReportService:
         self._keys = keys
         self._clock = clock
         self._comment_queries = comment_queries
+        self._site_queries = site_queries
         self._roles = roles
         self._decisions = decisions
         self._reporters = reporters
@@ -75,10 +91,21 @@ class ReportService:
         self._close_reports = CloseReports(redis, keys)
         self._reopen_reports = ReopenReports(redis, keys)
 
+    def register(self, handlers: Handlers) -> None:
+        handlers.on("reported_enough", "hide", self.reported_enough)
+
     async def report(
-        self, site: Site, comment_id: CommentId, *, by: Viewer, reason: ReportReason, details: str | None
+        self,
+        site: Site,
+        comment_id: CommentId,
+        *,
+        by: Viewer,
+        client: str,
+        reason: ReportReason,
+        details: str | None,
     ) -> None:
-        """Kept once for each person. When enough weight comes together the comment waits for a moderator."""
+        """Kept once for each person. When enough weight comes together the comment waits for a moderator; those whom one
+        has overruled about this comment weigh nothing. `client` is the address as a keyed hash."""
         comment = await self._comment_queries.by_id(site.id, comment_id)
         if comment is None or not is_visible(comment, None, frozenset()):
             raise CommentNotFound
@@ -86,6 +113,8 @@ class ReportService:
             raise CannotReportOneself
         now_ms = self._clock.now_ms()
         weight = _weight(by, now_ms, await self._reporters.of(site.id, by.id))
+        if by.role < Role.MODERATOR and await self._reporters.was_overruled(site.id, by.id, comment.id):
+            weight = 0.0
         report = Report(
             comment_id=comment.id,
             page_id=comment.page_id,
@@ -94,13 +123,32 @@ class ReportService:
             details=details,
             created_at=iso(now_ms),
         )
+        # A moderator's report is enough, so it is theirs to answer for.
+        enough = _Enough(comment_id=comment.id, by=by.id if by.role >= Role.MODERATOR else None)
         async with self._quotas.reserved("reports", of_user(by.id)):
             _, together = await self._add_report(
-                site.id, comment.id, by.id, msgspec.json.encode(report), now_ms=now_ms, weight=weight
+                site.id,
+                comment.id,
+                by.id,
+                msgspec.json.encode(report),
+                now_ms=now_ms,
+                weight=weight,
+                source=client if by.user.is_guest else "",
+                event=msgspec.json.encode(enough),
             )
-        if together >= HIDE_AT and not await self._is_staffs(site, comment):
-            # A moderator's report is enough, so it is theirs to answer for.
-            await self._hide(site, comment, by=by if by.role >= Role.MODERATOR else None)
+        if together >= HIDE_AT:
+            await self._hide(site, enough)
+
+    async def reported_enough(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
+        """Hide what is still shown though its reports weigh enough: the handler of the outbox, for whoever did not get
+        that far."""
+        try:
+            enough = msgspec.convert(event, _Enough)
+        except msgspec.ValidationError as error:
+            raise NotUnderstood(f"reported_enough: {error}") from None
+        site = await self._site_queries.by_id(site_id)
+        if site is not None:
+            await self._hide(site, enough)
 
     async def waiting(self, site_id: SiteId, *, offset: int, limit: int) -> list[Report]:
         """Oldest first."""
@@ -134,15 +182,12 @@ class ReportService:
         facts: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment_id, "by": by.id}
         return facts | {"at_ms": self._clock.now_ms()}
 
-    async def _hide(self, site: Site, comment: Comment, *, by: Viewer | None) -> None:
-        reason = "reported by a moderator" if by else "reported by several people"
-        try:
-            await self._decisions.decide(site, comment.id, "hide", by=by, reason=reason)
-        except (NotInThisState, CommentNotFound):
-            return  # a moderator was quicker
-
-    async def _is_staffs(self, site: Site, comment: Comment) -> bool:
-        return any(user_id == comment.author_id for user_id, _ in await self._roles.staff(site.id))
+    async def _hide(self, site: Site, enough: _Enough) -> None:
+        """Never what the staff wrote."""
+        comment = await self._comment_queries.by_id(site.id, enough.comment_id)
+        staff = await self._roles.staff(site.id)
+        if comment is not None and all(user_id != comment.author_id for user_id, _ in staff):
+            await self._decisions.hide_reported(site, comment.id, by=enough.by)
 
 
 def _weight(reporter: Viewer, now_ms: int, record: Record) -> float:

@@ -19,6 +19,7 @@ from threadkit.moderation.claim_scripts import Claimant
 from threadkit.moderation.decisions import Action, Expected, Outcome
 from threadkit.moderation.log import LogEntry
 from threadkit.moderation.queries import Wanted
+from threadkit.moderation.undoing import Undone
 from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.users.access import requires_moderator
@@ -37,6 +38,7 @@ class QueueItem(Struct, kw_only=True):
     comment: TreeComment
     page_url: str
     reasons: list[str]
+    flags: list[str]
     reports: float
     claimed_by: Claimant | None
     updated_at: str
@@ -46,12 +48,14 @@ class Queue(Struct):
     items: list[QueueItem]
     total: int
     waiting: int
+    is_cut: bool
 
 
 class Counts(Struct):
     queue: int
     reports: int
     mine_claimed: int
+    appeals: int
 
 
 class Decision(Struct, kw_only=True):
@@ -77,6 +81,10 @@ class Bulk(Struct):
     seen: Annotated[dict[str, Seen], Meta(max_length=MOST_AT_ONCE)] | None = None
 
 
+class Undoing(Struct):
+    ids: Annotated[list[Annotated[str, Meta(max_length=50)]], Meta(min_length=1, max_length=MOST_AT_ONCE)]
+
+
 class Log(Struct):
     entries: list[LogEntry]
     has_more: bool
@@ -93,14 +101,16 @@ async def queue(
     reason: Annotated[str | None, QueryParameter(max_length=100)] = None,
     reported: Annotated[bool | None, QueryParameter()] = None,
 ) -> Queue:
-    """Oldest first. `waiting` is the number of all, `total` that of this answer."""
+    """Oldest first. `waiting` is the number of all, `total` that of this answer. A filter looks at the oldest 10,000;
+    `is_cut` says that there are more behind them."""
     wanted = Wanted(
         as_id(PageId, page_id) if page_id else None,
         as_id(UserId, author_id) if author_id else None,
         reason,
         reported,
     )
-    found = await services.queue.waiting(site.id, wanted, offset=offset, limit=min(limit, 100))
+    waiting = await services.queue.waiting(site.id, wanted, offset=offset, limit=min(limit, 100))
+    found = waiting.comments
     listed = await services.comments.items(site, found)
     claims = await services.claims.of(site.id, [comment.id for comment in found])
     items = [
@@ -109,13 +119,14 @@ async def queue(
             comment=TreeComment.of(comment),
             page_url=item.page_url,
             reasons=comment.held_for or [],
+            flags=comment.flags or [],
             reports=comment.report_weight or 0,
             claimed_by=claims.get(comment.id),
             updated_at=comment.updated_at,
         )
         for comment, item in zip(found, listed, strict=True)
     ]
-    return Queue(items, len(items), await services.queue.count(site.id))
+    return Queue(items, len(items), await services.queue.count(site.id), waiting.is_cut)
 
 
 @get("/counts", summary="How much there is to do")
@@ -126,6 +137,7 @@ async def counts(
         await services.queue.count(site.id),
         await services.queue.reports(site.id),
         await services.claims.count(site.id, viewer.id),
+        await services.appeals.count(site.id),
     )
 
 
@@ -245,6 +257,18 @@ async def undo(
     return Done(await services.undo.undo(site, entry_id, by=viewer))
 
 
+@post("/undo", status_code=200, summary="Take many decisions back")
+async def undo_all(
+    data: JSONBody[Undoing],
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
+) -> Undone:
+    """Up to 1,000, such as all that a bulk action did. What cannot be taken back is said with its code and holds nobody
+    up."""
+    return await services.undo.undo_all(site, data.ids, by=viewer)
+
+
 @get("/log", summary="Who did what to whom")
 async def log(
     site: NamedDependency[Site],
@@ -281,6 +305,7 @@ _HANDLERS: list[Any] = [
     delete_comment,
     bulk,
     undo,
+    undo_all,
     log,
 ]
 router = Router(

@@ -14,7 +14,18 @@ from threadkit.moderation.authors import AuthorRecords
 from threadkit.moderation.filter import LearningFilter
 from threadkit.moderation.learning_scripts import RememberText
 from threadkit.moderation.likeness import Sketch, sketch
-from threadkit.moderation.model import PASS, Attempt, Facts, History, Judgement, Kind, Reason, Remembered, Verdict
+from threadkit.moderation.model import (
+    LOOKED_AT_FIRST,
+    PASS,
+    Attempt,
+    Facts,
+    History,
+    Judgement,
+    Kind,
+    Reason,
+    Remembered,
+    Verdict,
+)
 from threadkit.moderation.screening import screen
 from threadkit.moderation.tokens import Reading, read
 from threadkit.storage.client import Commands
@@ -35,6 +46,8 @@ class Said(Protocol):
     def code(self) -> str: ...
     @property
     def sentence(self) -> str: ...
+    @property
+    def told(self) -> str: ...
 
 
 class Finding(Protocol):
@@ -44,6 +57,8 @@ class Finding(Protocol):
     def kind(self) -> Kind: ...
     @property
     def reasons(self) -> Sequence[Said]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
 
 
 class OutsideChecks(Protocol):
@@ -151,7 +166,11 @@ class Screener:
 _UNASKED = Verdict(
     kind="hold",
     reasons=[
-        Reason(code="outside_check_failed", sentence="an outside check could not be asked, and the author is new here")
+        Reason(
+            code="outside_check_failed",
+            sentence="an outside check could not be asked, and the author is new here",
+            told=LOOKED_AT_FIRST,
+        )
     ],
 )
 
@@ -159,11 +178,12 @@ _UNASKED = Verdict(
 def _together(ours: Verdict, theirs: Finding | None) -> Verdict:
     if theirs is None:
         return ours
-    said = [Reason(code=reason.code, sentence=reason.sentence) for reason in theirs.reasons]
+    if theirs.kind == "pass":
+        return Verdict(kind=ours.kind, reasons=ours.reasons, notes=[reason.sentence for reason in theirs.reasons])
+    said = [Reason(code=reason.code, sentence=reason.sentence, told=reason.told) for reason in theirs.reasons]
     if theirs.kind == "refuse":
         return Verdict(kind="refuse", reasons=said)
-    kind: Kind = "hold" if "hold" in (ours.kind, theirs.kind) else "pass"
-    return Verdict(kind=kind, reasons=[*ours.reasons, *said])
+    return Verdict(kind="hold", reasons=[*ours.reasons, *said], notes=theirs.notes)
 
 
 def _remembered(text: str, ms: float) -> Remembered:

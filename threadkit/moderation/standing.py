@@ -16,6 +16,12 @@ class StandingQueries:
         self._keys = keys
         self._clock = clock
 
+    async def is_in_shadow(self, site_id: SiteId, user_id: UserId) -> bool:
+        """Whether only they themselves see what somebody writes here."""
+        if await self._redis.sismember(self._keys.site(site_id).shadowbanned(), user_id):
+            return True
+        return bool(await self._redis.hget(self._keys.user(user_id).profile(), "shadow_banned") == "true")
+
     async def of(self, site_id: SiteId, user_id: UserId) -> Standing:
         """One round trip."""
         keys = self._keys.site(site_id)

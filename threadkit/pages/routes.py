@@ -16,6 +16,7 @@ from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.sites.routes import SiteMismatch
 from threadkit.users.access import requires_admin, requires_moderator
+from threadkit.users.viewer import Viewer
 
 MOST_COUNTED = 100
 PageUrl = Annotated[str, Meta(min_length=1, max_length=LONGEST_URL)]
@@ -97,9 +98,10 @@ async def set_page_posting(
     page_id: FromPath[str],
     data: JSONBody[Posting],
     site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
 ) -> Posting:
-    await services.pages.lock(site, as_id(PageId, page_id), locked=data.disabled)
+    await services.pages.lock(site, as_id(PageId, page_id), locked=data.disabled, by=viewer.id)
     return data
 
 

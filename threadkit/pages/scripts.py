@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from threadkit.comments.model import Comment
 from threadkit.comments.scripts import change_keys
 from threadkit.ids import CommentId, PageId, SiteId, UserId
@@ -31,12 +33,23 @@ class _PageScript(KeyedScript):
 class LockPage(_PageScript):
     file = "lock_page.lua"
 
-    async def __call__(self, site_id: SiteId, page_id: PageId, *, locked: bool, url: str | None = None) -> None:
+    async def __call__(
+        self,
+        site_id: SiteId,
+        page_id: PageId,
+        *,
+        locked: bool,
+        by: UserId | None,
+        now_ms: int,
+        url: str | None = None,
+    ) -> None:
         """Without an address only a page that is there can be locked."""
         keys = self._keys.site(site_id)
+        entry = {"site_id": site_id, "action": "lock_page" if locked else "unlock_page", "page_id": page_id}
+        facts = entry | {"by": by, "at_ms": now_ms}
         done = await self._run(
-            keys=[keys.page(page_id), *change_keys(keys, page_id)],
-            args=["true" if locked else "false", url or "", site_id],
+            keys=[keys.page(page_id), *change_keys(keys, page_id), keys.modlog()],
+            args=["true" if locked else "false", url or "", site_id, msgspec.json.encode(facts).decode()],
         )
         if not done:
             raise PageNotFound

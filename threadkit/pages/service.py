@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 from msgspec import Struct
 
+from threadkit.clock import Clock
 from threadkit.comments.model import Comment
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.snapshots import Snapshots
@@ -32,6 +33,7 @@ class PageService:
         *,
         redis: Commands,
         keys: Keys,
+        clock: Clock,
         queries: PageQueries,
         comment_queries: CommentQueries,
         snapshots: Snapshots,
@@ -41,22 +43,23 @@ class PageService:
         self._queries = queries
         self._comment_queries = comment_queries
         self._snapshots = snapshots
+        self._clock = clock
         self._lock_page = LockPage(redis, keys)
         self._lead_elsewhere = LeadElsewhere(redis, keys)
         self._rename_page = RenamePage(redis, keys)
         self._move_comments = MoveComments(redis, keys)
         self._move_votes = MoveVotes(redis, keys)
 
-    async def lock(self, site: Site, page_id: PageId, *, locked: bool) -> None:
+    async def lock(self, site: Site, page_id: PageId, *, locked: bool, by: UserId | None) -> None:
         found = await self._queries.existing(site.id, page_id)
-        await self._lock_page(site.id, found.id, locked=locked)
+        await self._lock_page(site.id, found.id, locked=locked, by=by, now_ms=self._clock.now_ms())
         self._snapshots.drop(found.id)
 
     async def lock_address(self, site: Site, url: str, *, locked: bool) -> FoundPage:
         """Also a page on which nobody wrote yet."""
         address = _normal(site, url)
         found = await self._queries.now(site.id, page_id_of(site.id, address))
-        await self._lock_page(site.id, found.id, locked=locked, url=address)
+        await self._lock_page(site.id, found.id, locked=locked, by=None, now_ms=self._clock.now_ms(), url=address)
         self._snapshots.drop(found.id)
         return await self._queries.now(site.id, found.id)
 

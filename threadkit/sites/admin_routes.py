@@ -78,7 +78,10 @@ async def owned_site(own_site: NamedDependency[Site], services: NamedDependency[
 
 @patch("/", guards=[requires_owner], summary="Change a site")
 async def change_site(
-    data: JSONBody[SiteChange], own_site: NamedDependency[Site], services: NamedDependency[Services]
+    data: JSONBody[SiteChange],
+    own_site: NamedDependency[Site],
+    actor: NamedDependency[UserId | None],
+    services: NamedDependency[Services],
 ) -> SiteView:
     """Any of name, domain and settings. Settings that are not named stay; one that does not exist is an error.
 
@@ -91,6 +94,7 @@ async def change_site(
         settings=dotted(data.settings or {}),
         strict=True,
         only_version=data.version,
+        by=actor,
     )
     return await _view(services, changed)
 
@@ -108,6 +112,7 @@ async def delete_site(
 async def rotate_key(
     kind: FromPath[str],
     own_site: NamedDependency[Site],
+    actor: NamedDependency[UserId | None],
     services: NamedDependency[Services],
     grace_s: Annotated[int, QueryParameter(ge=0, le=LONGEST_GRACE_S)] = PUBLIC_KEY_GRACE_S,
 ) -> Response[Keys]:
@@ -116,13 +121,13 @@ async def rotate_key(
     keys = Keys(site_id=own_site.id, api_key_public=own_site.api_key_public)
     match kind:
         case "public":
-            site = await services.sites.rotate_public_key(own_site.id, grace_s=grace_s)
+            site = await services.sites.rotate_public_key(own_site.id, grace_s=grace_s, by=actor)
             keys.api_key_public = site.api_key_public
             keys.previous_key_until = iso(site.previous_key_until_ms)
         case "secret":
-            keys.api_key_secret = (await services.sites.rotate_secret_key(own_site.id)).secret_key
+            keys.api_key_secret = (await services.sites.rotate_secret_key(own_site.id, by=actor)).secret_key
         case "sso":
-            keys.sso_secret = await services.sites.rotate_sso_secret(own_site.id)
+            keys.sso_secret = await services.sites.rotate_sso_secret(own_site.id, by=actor)
         case _:
             raise InvalidParameter(name="kind", why="must be public, secret or sso", field="kind")
     return Response(keys, headers={"Cache-Control": "no-store"})
@@ -136,9 +141,12 @@ async def site_posting(own_site: NamedDependency[Site], services: NamedDependenc
 
 @put("/posting", guards=[requires_admin_or_key], summary="Switch posting off or on")
 async def set_site_posting(
-    data: JSONBody[Posting], own_site: NamedDependency[Site], services: NamedDependency[Services]
+    data: JSONBody[Posting],
+    own_site: NamedDependency[Site],
+    actor: NamedDependency[UserId | None],
+    services: NamedDependency[Services],
 ) -> Posting:
-    await services.sites.change(own_site.id, settings={"posting_disabled": data.disabled}, strict=True)
+    await services.sites.change(own_site.id, settings={"posting_disabled": data.disabled}, strict=True, by=actor)
     return data
 
 

@@ -169,9 +169,8 @@ class SiteDeletions:
         await self._redis.zrem(shared.sites(), site_id)
         version = site.version + 1 if site else 0
         if site:
-            for name in (site.api_key_public, site.previous_key_public, stored_secret_name(site)):
-                if name:
-                    await self._redis.unlink(shared.api_key(name))
+            for name in (site.api_key_public, *site.replaced_keys, stored_secret_name(site)):
+                await self._redis.unlink(shared.api_key(name))
         self._site_queries.forget(site_id, version)
         heard = await self._redis.publish(shared.site_changes(), f"{site_id} {version}")
         await self._redis.publish(shared.site_deletions(), site_id)

@@ -131,15 +131,21 @@ class Site(Struct, frozen=True, kw_only=True):
     version: int = 1
     previous_key_public: str | None = None
     previous_key_until_ms: int = 0
+    older_keys: dict[str, int] | None = None
+    """Public keys from before that one which still work, and until when, ms."""
     sso_secret: str | None = None
 
     def opens_with_secret(self, api_key: str) -> bool:
         return hmac.compare_digest(self.api_key_secret, digest(api_key))
 
     def opens_with_public(self, api_key: str, now_ms: int) -> bool:
-        return api_key == self.api_key_public or (
-            api_key == self.previous_key_public and now_ms < self.previous_key_until_ms
-        )
+        return api_key == self.api_key_public or now_ms < self.replaced_keys.get(api_key, 0)
+
+    @property
+    def replaced_keys(self) -> dict[str, int]:
+        """Public keys of before, and until when they work, ms."""
+        newest = {self.previous_key_public: self.previous_key_until_ms} if self.previous_key_public else {}
+        return newest | (self.older_keys or {})
 
 
 class SiteView(Struct, frozen=True, kw_only=True):

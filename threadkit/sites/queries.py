@@ -133,8 +133,8 @@ class SiteQueries:
         if opened and opened.site.version < self._newest.get(opened.site.id, 0):
             return
         until = now_ms + 1000 * (MEMORY_S if opened else UNKNOWN_CACHE_S)
-        if opened and opened.site.previous_key_until_ms > now_ms:
-            until = min(until, opened.site.previous_key_until_ms)
+        if opened:
+            until = min([until, *(ends_ms for ends_ms in opened.site.replaced_keys.values() if ends_ms > now_ms)])
         self._opened[name] = (opened, until)
         if len(self._opened) > MOST_CACHED:
             self._opened.popitem(last=False)

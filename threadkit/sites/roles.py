@@ -1,11 +1,14 @@
 """Who may do what on a site: owner > admin > moderator > user."""
 
 import enum
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
+import msgspec
 import structlog
 from redis.exceptions import RedisError
 
+from threadkit.clock import Clock
 from threadkit.errors import Conflict, Forbidden, Invalid, InvalidParameter
 from threadkit.ids import SiteId, UserId
 from threadkit.storage.client import Commands
@@ -13,6 +16,10 @@ from threadkit.storage.keys import Keys
 from threadkit.storage.lua import LuaScript
 
 log = structlog.get_logger()
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 class Role(enum.IntEnum):
@@ -57,8 +64,23 @@ class SetRole(LuaScript):
     file = "set_role.lua"
     repeatable = True
 
-    async def __call__(self, lists: list[str], user_id: UserId, *, into: str | None = None) -> int:
-        return int(await self._run(keys=lists, args=[user_id, lists.index(into) + 1 if into else 0]))
+    async def __call__(
+        self,
+        modlog: str,
+        lists: Mapping[str, str],
+        user_id: UserId,
+        *,
+        into: str | None = None,
+        entry: dict[str, Any] | None = None,
+    ) -> int:
+        """`lists` by what they are called. Without an entry nothing is written down."""
+        names = list(lists)
+        return int(
+            await self._run(
+                keys=[modlog, *lists.values()],
+                args=[user_id, names.index(into) + 1 if into else 0, _json(entry) if entry else "", _json(names)],
+            )
+        )
 
 
 _REFUSALS = {
@@ -74,10 +96,18 @@ class ChangeRole(LuaScript):
     repeatable = True
 
     async def __call__(
-        self, lists: list[str], user_id: UserId, verb: Literal["grant", "revoke"], place: int, *, by: UserId | None
+        self,
+        lists: list[str],
+        modlog: str,
+        user_id: UserId,
+        verb: Literal["grant", "revoke"],
+        place: int,
+        *,
+        by: UserId | None,
+        entry: dict[str, Any],
     ) -> bool:
         """Whether anything changed. `lists` from the highest role to the lowest, `place` counted from 1."""
-        reply = await self._run(keys=lists, args=[user_id, verb, place, by or ""])
+        reply = await self._run(keys=[*lists, modlog], args=[user_id, verb, place, by or "", _json(entry)])
         if reply in _REFUSALS:
             raise _REFUSALS[reply]
         return bool(reply == "CHANGED")
@@ -87,9 +117,10 @@ STAFF = (Role.OWNER, Role.ADMIN, Role.MODERATOR)
 
 
 class RoleService:
-    def __init__(self, *, redis: Commands, keys: Keys) -> None:
+    def __init__(self, *, redis: Commands, keys: Keys, clock: Clock) -> None:
         self._redis = redis
         self._keys = keys
+        self._clock = clock
         self._set_role = SetRole(redis)
         self._change_role = ChangeRole(redis)
 
@@ -104,29 +135,46 @@ class RoleService:
     async def _change(
         self, site_id: SiteId, user_id: UserId, verb: Literal["grant", "revoke"], role: Role, by: UserId | None
     ) -> None:
-        lists = list(self._sets(site_id).values())
-        if await self._change_role(lists, user_id, verb, STAFF.index(role) + 1, by=by):
+        lists, modlog = list(self._sets(site_id).values()), self._keys.site(site_id).modlog()
+        entry = self._entry(site_id, user_id, by)
+        if await self._change_role(lists, modlog, user_id, verb, STAFF.index(role) + 1, by=by, entry=entry):
             await self._tell(user_id)
 
     async def grant(self, site_id: SiteId, user_id: UserId, role: Role) -> None:
         """Give a staff role; a person has one role on a site, so the others go in the same step."""
-        members = self._sets(site_id)
-        if role not in members:
+        if role not in STAFF:
             raise InvalidParameter(name="role", why="must be owner, admin or moderator")
-        await self._set_role(list(members.values()), user_id, into=members[role])
+        await self._set(site_id, user_id, role)
         await self._tell(user_id)
 
     async def revoke(self, site_id: SiteId, user_id: UserId) -> bool:
         """Take every staff role away; says whether there was one."""
-        had_one = bool(await self._set_role(list(self._sets(site_id).values()), user_id))
+        had_one = bool(await self._set(site_id, user_id, None))
         await self._tell(user_id)
         return had_one
+
+    async def _set(self, site_id: SiteId, user_id: UserId, role: Role | None) -> int:
+        lists = {one.label: key for one, key in self._sets(site_id).items()}
+        modlog = self._keys.site(site_id).modlog()
+        return await self._set_role(
+            modlog,
+            lists,
+            user_id,
+            into=role.label if role else None,
+            entry=self._entry(site_id, user_id, None),
+        )
+
+    def _entry(self, site_id: SiteId, user_id: UserId, by: UserId | None) -> dict[str, Any]:
+        facts: dict[str, Any] = {"site_id": site_id, "action": "role", "user_id": user_id, "by": by}
+        return facts | {"at_ms": self._clock.now_ms()}
 
     async def forget(self, site_id: SiteId, user_id: UserId) -> None:
         """Take a user who leaves out of every list of the site, bans included."""
         keys = self._keys.site(site_id)
-        lists = [*self._sets(site_id).values(), keys.blocked(), keys.shadowbanned()]
-        await self._set_role(lists, user_id)
+        lists = {one.label: key for one, key in self._sets(site_id).items()}
+        lists |= {"blocked": keys.blocked(), "shadowbanned": keys.shadowbanned()}
+        modlog = keys.modlog()
+        await self._set_role(modlog, lists, user_id)
         await self._redis.zrem(keys.ban_ends(), user_id)
         await self._redis.hdel(keys.standings(), f"ban {user_id}", f"shadowban {user_id}")
 

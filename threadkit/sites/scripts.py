@@ -1,6 +1,7 @@
 """Atomic writes of sites."""
 
 from itertools import chain
+from typing import Any
 
 import msgspec
 
@@ -15,10 +16,12 @@ class SaveSite(KeyedScript):
     file = "save_site.lua"
     repeatable = True
 
-    async def __call__(self, site: Site, *, changed_from: int) -> None:
+    async def __call__(self, site: Site, *, changed_from: int, entry: dict[str, Any] | None = None) -> None:
         fields = list(chain.from_iterable(to_hash(site).items()))
+        keys = self._keys.site(site.id)
+        noted = msgspec.json.encode(entry).decode() if entry else ""
         reply = await self._run(
-            keys=[self._keys.site(site.id).config()], args=[changed_from, msgspec.json.encode(fields).decode()]
+            keys=[keys.config(), keys.modlog()], args=[changed_from, msgspec.json.encode(fields).decode(), noted]
         )
         if reply == "TAKEN":
             raise SiteTaken(site_id=site.id)

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from threadkit.errors import ApiKeyTaken, Conflict, InvalidParameter, SiteChange
 from threadkit.ids import (
     PUBLIC_KEY_PREFIX,
     SiteId,
+    UserId,
     digest,
     is_uuid,
     key_name,
@@ -23,7 +24,16 @@ from threadkit.ids import (
     uuid_ms,
 )
 from threadkit.keyring import Keyring
-from threadkit.sites.model import NewSite, Site, SiteSettings, changed_settings, is_origin_pattern, normal_domain
+from threadkit.sites.model import (
+    NewSite,
+    Site,
+    SiteSettings,
+    changed_settings,
+    dotted,
+    is_origin_pattern,
+    normal_domain,
+    without_secrets,
+)
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.scripts import SaveSite
 from threadkit.storage.claims import Claim
@@ -33,12 +43,20 @@ from threadkit.storage.keys import Keys
 PUBLIC_KEY_GRACE_S = 86_400
 MOST_TRIES = 20
 BEING_MADE_MS = 60_000
+MOST_REPLACED_KEYS = 5
+LONGEST_NOTED = 200
 
 
 class SiteIsBeingDeleted(Conflict):
     """The site {site} is being deleted. `threadkit site delete {site}` waits for the end of it."""
 
     code = "site_is_being_deleted"
+
+
+class TooManyKeysInGrace(Conflict):
+    """{most} old public keys still work, and another would end one of them too soon. Wait until {until}."""
+
+    code = "too_many_keys_in_grace"
 
 
 class SiteService:
@@ -90,6 +108,7 @@ class SiteService:
         settings: Mapping[str, Any] | None = None,
         strict: bool = False,
         only_version: int | None = None,
+        by: UserId | None = None,
     ) -> Site:
         """Change some of a site's fields; `settings` by dotted name, such as `display.default_sort`.
 
@@ -108,42 +127,53 @@ class SiteService:
             if changed == site:
                 return site
             with contextlib.suppress(SiteChanged):  # read again, and put these changes on top of the others'
-                return await self._save(changed)
+                return await self._save(changed, self._entry("site_settings", by, site, changed))
         raise SiteChanged
 
     def checked(self, settings: SiteSettings, changes: Mapping[str, Any]) -> SiteSettings:
         """The settings with some of them changed, or an error that names the one that cannot be."""
         return _checked_settings(settings, changes, strict=True)
 
-    async def rotate_public_key(self, site_id: SiteId, *, grace_s: int = PUBLIC_KEY_GRACE_S) -> Site:
-        """A new public key; the old one goes on working for a while, because it stands in people's pages."""
+    async def rotate_public_key(
+        self, site_id: SiteId, *, grace_s: int = PUBLIC_KEY_GRACE_S, by: UserId | None = None
+    ) -> Site:
+        """A new public key; the old one goes on working for a while, because it stands in people's pages. So do those
+        from before, each for as long as it was told."""
         site = await self._existing(site_id)
+        now_ms = self._clock.now_ms()
+        older = {key: until_ms for key, until_ms in site.replaced_keys.items() if until_ms > now_ms}
+        if len(older) >= MOST_REPLACED_KEYS:
+            raise TooManyKeysInGrace(most=MOST_REPLACED_KEYS, until=iso(min(older.values())))
         rotated = replace(
             site,
             api_key_public=new_public_key(),
             previous_key_public=site.api_key_public,
-            previous_key_until_ms=self._clock.now_ms() + grace_s * 1000,
+            previous_key_until_ms=now_ms + grace_s * 1000,
+            older_keys=older or None,
         )
         await self._claim(rotated.api_key_public, site.id)
-        saved = await self._save_with(rotated, rotated.api_key_public)
-        if site.previous_key_public:
-            await self._redis.unlink(self._keys.shared.api_key_site(site.previous_key_public))
+        entry = self._entry("rotate_public_key", by, site, rotated)
+        saved = await self._save_with(rotated, rotated.api_key_public, entry)
+        for key in site.replaced_keys.keys() - older.keys():
+            await self._redis.unlink(self._keys.shared.api_key_site(key))
         return saved
 
-    async def rotate_secret_key(self, site_id: SiteId) -> NewSite:
+    async def rotate_secret_key(self, site_id: SiteId, *, by: UserId | None = None) -> NewSite:
         """A new secret key; the old one is dead at once."""
         site = await self._existing(site_id)
         secret = new_secret_key()
         await self._claim(secret, site.id)
-        saved = await self._save_with(replace(site, api_key_secret=digest(secret)), secret)
+        entry = self._entry("rotate_secret_key", by, site, site)
+        saved = await self._save_with(replace(site, api_key_secret=digest(secret)), secret, entry)
         await self._redis.unlink(self._keys.shared.api_key_site(stored_secret_name(site)))
         return NewSite(saved, secret)
 
-    async def rotate_sso_secret(self, site_id: SiteId) -> str:
+    async def rotate_sso_secret(self, site_id: SiteId, *, by: UserId | None = None) -> str:
         """A new secret with which the site's own server vouches for its users; the old one is dead at once."""
         site = await self._existing(site_id)
         secret = random_text(48)
-        await self._save(replace(site, sso_secret=self._keyring.seal("sso", secret)))
+        sealed = replace(site, sso_secret=self._keyring.seal("sso", secret))
+        await self._save(sealed, self._entry("rotate_sso_secret", by, site, sealed))
         return secret
 
     async def _existing(self, site_id: SiteId) -> Site:
@@ -152,19 +182,28 @@ class SiteService:
             raise SiteNotFound(site=site_id)
         return site
 
-    async def _save(self, site: Site) -> Site:
+    async def _save(self, site: Site, entry: dict[str, Any]) -> Site:
         saved = replace(site, version=site.version + 1)
-        await self._save_site(saved, changed_from=site.version)
+        await self._save_site(saved, changed_from=site.version, entry=entry)
         await self._tell(saved)
         return saved
 
-    async def _save_with(self, site: Site, api_key: str) -> Site:
+    async def _save_with(self, site: Site, api_key: str, entry: dict[str, Any]) -> Site:
         """Save a site with a key just claimed for it, or give the key up again."""
         try:
-            return await self._save(site)
+            return await self._save(site, entry)
         except SiteChanged:
             await self._redis.unlink(self._keys.shared.api_key_site(key_name(api_key)))
             raise
+
+    def _entry(self, action: str, by: UserId | None, before: Site, after: Site) -> dict[str, Any]:
+        """For the moderation log: what was changed, and never a secret."""
+        was, now = _told(before), _told(after)
+        names = [name for name in was.keys() | now.keys() if was.get(name) != now.get(name)]
+        facts: dict[str, Any] = {"site_id": before.id, "action": action, "by": by, "at_ms": self._clock.now_ms()}
+        if names:
+            facts |= {"before": _as_text(was, names), "after": _as_text(now, names)}
+        return facts
 
     async def _claim(self, api_key: str, site_id: SiteId) -> None:
         entry = self._keys.shared.api_key_site(key_name(api_key))
@@ -176,10 +215,21 @@ class SiteService:
             raise ApiKeyTaken(key=api_key if api_key.startswith(PUBLIC_KEY_PREFIX) else "given as secret key")
 
     async def _tell(self, site: Site) -> None:
-        names = {site.api_key_public, site.previous_key_public, stored_secret_name(site)} - {None}
-        await self._redis.unlink(*(self._keys.shared.api_key(str(name)) for name in names))
+        names = {site.api_key_public, *site.replaced_keys, stored_secret_name(site)}
+        await self._redis.unlink(*(self._keys.shared.api_key(name) for name in names))
         self._queries.forget(site.id, site.version)
         await self._redis.publish(self._keys.shared.site_changes(), f"{site.id} {site.version}")
+
+
+def _told(site: Site) -> dict[str, object]:
+    """What the log may tell of a site, by dotted name."""
+    facts = {"name": site.name, "domain": site.domain, "api_key_public": site.api_key_public}
+    return facts | dotted(msgspec.to_builtins(without_secrets(site.settings)))
+
+
+def _as_text(told: Mapping[str, object], names: Iterable[str]) -> str:
+    text = {name: msgspec.json.encode(told.get(name)).decode()[:LONGEST_NOTED] for name in sorted(names)}
+    return ", ".join(f"{name}={value}" for name, value in text.items())
 
 
 def _is_fresh(site_id: str) -> bool:

@@ -17,6 +17,7 @@ from threadkit.ids import SiteId, UserId
 
 P = ParamSpec("P")
 LONGEST_SESSION_S = 365 * 86_400  # the setting accounts.session_days can say less
+REPORT_SOURCES_S = 86_400
 
 G = TypeVar("G", bound="_Group")
 
@@ -292,6 +293,15 @@ class SiteKeys(_Group):
     )
     def kept(self, comment_id: str) -> str:
         return f"comment:{comment_id}:kept"
+
+    @key(
+        Kind.SET,
+        "addresses (keyed hashes) of guests who reported a comment: they weigh together what one does",
+        writers="moderation",
+        ttl_s=REPORT_SOURCES_S,
+    )
+    def report_sources(self, comment_id: str) -> str:
+        return f"comment:{comment_id}:reports:from"
 
     @key(
         Kind.STRING,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from redis.exceptions import ConnectionError as StoreConnectionError
-from redis.exceptions import NoScriptError
+from redis.exceptions import NoScriptError, RedisError
 
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -48,8 +48,8 @@ class LuaScript:
         return await self._once(keys, args)
 
     async def _run_all(self, calls: Sequence[tuple[Sequence[str], Sequence[str | int]]]) -> list[Any]:
-        """Several calls in one round trip and in this order, each atomic for itself; never sent a second time. In a
-        cluster all of them must be about one site."""
+        """Several calls in one round trip and in this order, each atomic for itself; never sent a second time. One that
+        fails is answered with its error, and the others all the same. In a cluster all must be about one site."""
         async with self._client.pipeline(transaction=False) as pipe:
             for keys, args in calls:
                 self._put(pipe, keys=keys, args=args)
@@ -58,12 +58,12 @@ class LuaScript:
         unknown = [number for number, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
         if unknown:
             again = [calls[number] for number in unknown]
-            late = [await self._once(*again[0]), *(await self._run_all(again[1:]))]
-            for number, reply in zip(unknown, late, strict=True):
+            try:
+                first = await self._once(*again[0])
+            except RedisError as error:
+                first = error
+            for number, reply in zip(unknown, [first, *(await self._run_all(again[1:]))], strict=True):
                 replies[number] = reply
-        for reply in replies:
-            if isinstance(reply, Exception):
-                raise reply
         return list(replies)
 
     def _put(self, pipe: Any, *, keys: Sequence[str], args: Sequence[str | int] = ()) -> None:

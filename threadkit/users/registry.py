@@ -4,6 +4,7 @@ Each unique thing is claimed in an entry of its own before the profile is writte
 (a crash in between) can be taken over after a while; the profile is the authority.
 """
 
+import contextlib
 from contextlib import AsyncExitStack
 from typing import Literal
 
@@ -29,6 +30,7 @@ from threadkit.users.queries import UserQueries
 from threadkit.users.scripts import ChangeProfile
 
 UNFINISHED_MS = 10_000
+Standing = Literal["ban", "shadowban"]
 _UNIQUE = ("name", "email", "phone", "provider", "provider_id", "linked")
 _UNSAID = {"username_set": "false", "total_comments": "0", "auth_epoch": "0"}
 
@@ -85,17 +87,33 @@ class UserRegistry:
             await self._release(entry, before.id)
         return after
 
-    async def set_standing(self, user_id: UserId, which: Literal["ban", "shadowban"], *, is_on: bool) -> bool:
-        """Ban or shadow-ban somebody on every site, or take it back; says whether that changed anything."""
+    async def set_standing(
+        self, user_id: UserId, which: Standing, *, is_on: bool, deed_id: str, deed: str, undoes: str | None = None
+    ) -> bool:
+        """Ban or shadow-ban somebody on every site, or take it back; says whether that changed anything. The deed is kept
+        with it until it is noted in every log. With `undoes` that must have been the newest deed of this kind."""
         field = "global_banned" if which == "ban" else "shadow_banned"
         before = await self._redis.hget(self._keys.user(user_id).profile(), field) or ""
         if (before == "true") == is_on:
             return False
+        newest = f"{which}_deed"
+        unless_changed = {field: before} | ({newest: undoes} if undoes is not None else {})
+        fields = {field: "true" if is_on else "false", newest: deed_id, f"{which}_unnoted": deed}
         try:
-            fields = {field: "true" if is_on else "false"}
-            return await self._change(user_id, fields=fields, remove=(), unless_changed={field: before})
+            return await self._change(user_id, fields=fields, remove=(), unless_changed=unless_changed)
         except ProfileChanged:  # somebody was quicker with the same
             return False
+
+    async def unnoted(self, user_id: UserId, which: Standing) -> str | None:
+        """The newest deed of this kind, if some log may not tell of it yet."""
+        found: str | None = await self._redis.hget(self._keys.user(user_id).profile(), f"{which}_unnoted")
+        return found
+
+    async def is_noted(self, user_id: UserId, which: Standing, deed: str) -> None:
+        """Every log tells of a deed."""
+        field = f"{which}_unnoted"
+        with contextlib.suppress(ProfileChanged):  # somebody else finished it
+            await self._change(user_id, fields={}, remove=(field,), unless_changed={field: deed})
 
     async def release_all(self, user: User) -> None:
         """Give up everything unique about a user who leaves."""

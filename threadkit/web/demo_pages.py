@@ -26,6 +26,7 @@ class Article(Struct, frozen=True):
     title: str
     summary: str
     date: str
+    day: str
     minutes: int
 
 
@@ -35,6 +36,7 @@ ARTICLES = (
         "A slower loaf",
         "Why the best thing I did for my bread was to leave it alone.",
         "2026-10-03",
+        "3 October 2026",
         4,
     ),
     Article(
@@ -42,6 +44,7 @@ ARTICLES = (
         "One drawer at a time",
         "A small program, an untidy kitchen, and what they taught me.",
         "2026-09-12",
+        "12 September 2026",
         3,
     ),
 )
@@ -97,12 +100,13 @@ def article_page(settings: Settings, site: Site, name: str, chosen: Look) -> str
         main=_file("article.html").substitute(
             title=escape(one.title),
             date=one.date,
+            day=one.day,
             minutes=one.minutes,
             text=_file(f"{name}.html").substitute(),
             looks=_switch(name, chosen),
             direction="rtl" if chosen.name == "rtl" else "ltr",
             # A relative address works under every name this server has; the one to copy is whole.
-            embed=_snippet("/embed.js", site, chosen),
+            embed=_snippet("/embed.js", site, chosen, author=AUTHOR),
             snippet=escape(_snippet(f"{settings.base_url}/embed.js", site, chosen)),
             colours=f"<p>and in your style sheet:</p><pre><code>{escape(OWN_COLOURS)}</code></pre>"
             if chosen.name == "own"
@@ -119,6 +123,7 @@ def front_page(settings: Settings, site: Site) -> str:
             title=escape(one.title),
             summary=escape(one.summary),
             date=one.date,
+            day=one.day,
             minutes=one.minutes,
             address=escape(address_of(settings, one.name)),
         )
@@ -145,8 +150,8 @@ def _page(*, title: str, look: str, canonical: str, script: str, main: str) -> s
     )
 
 
-def _snippet(address: str, site: Site, chosen: Look) -> str:
-    attributes = {"project": site.api_key_public, **chosen.attributes, "author": AUTHOR}
+def _snippet(address: str, site: Site, chosen: Look, **more: str) -> str:
+    attributes = {"project": site.api_key_public, **chosen.attributes, **more}
     given = "".join(f' data-{name}="{escape(value)}"' for name, value in attributes.items())
     return f'<script async src="{escape(address)}"{given}></script>'
 

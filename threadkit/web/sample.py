@@ -71,7 +71,7 @@ class SampleThreads:
             await self._vote(site, written[one.id], one, [person.id for person in people.values()])
         for one in asked.comments:
             if one.is_pinned:
-                await self._services.comments.pin(site, written[one.id].id)
+                await self._services.comments.pin(site, written[one.id].id, by=people[asked.moderator].id)
             if one.is_deleted:
                 await self._delete(written[one.id])
         return True

@@ -162,7 +162,7 @@ async def test_a_locked_page_is_said_before_anything_is_said_of_the_text(
     ada = await create(http, new_site, "ada")
     comment = await write(ada, "hi")
     page_id = (await read(http, new_site))["page_id"]
-    await app.services.pages.lock(new_site.site, page_id, locked=True)
+    await app.services.pages.lock(new_site.site, page_id, locked=True, by=None)
     asked: list[object] = []
 
     async def screen(*args: object, **_: object) -> None:

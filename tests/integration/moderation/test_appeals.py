@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_comments import outline, read, write
 from tests.integration.moderation.test_decisions import decide, queued, staff
+from tests.integration.moderation.test_people import log_of
 from tests.integration.moderation.test_reports import outcomes, report
 from tests.integration.moderation.test_screened import blog
 from tests.integration.notifications.inbox import inbox, settle
@@ -16,8 +17,9 @@ from tests.integration.users.test_profiles import everything
 from tests.make import ManualClock
 from tests.people import Person, create
 from threadkit.app import Application
+from threadkit.comments.model import Comment
 from threadkit.ids import UserId
-from threadkit.sites.model import NewSite
+from threadkit.sites.model import NewSite, Site
 from threadkit.sites.roles import Role
 
 
@@ -91,6 +93,7 @@ async def test_another_moderator_grants_and_the_comment_is_shown(
     comment = await write(ada, "misread")
     await decide(mo, "reject", comment["i"], reason="spam?")
     assert (await appeal(ada, comment, "it is about **my** shop")).status_code == 204
+    assert (await mo.call("GET", "/v1/moderation/counts")).json()["appeals"] == 1
     (item,) = await waiting(mo)
     assert (item["comment"]["i"], item["text"]) == (comment["i"], "it is about **my** shop")
     assert (item["reasons"], item["decided_by"]["id"], item["may_decide"]) == (["spam?"], mo.id, False)
@@ -103,7 +106,7 @@ async def test_another_moderator_grants_and_the_comment_is_shown(
     await settle(app)
     told = [(one["action"], one["reason"]) for one in (await inbox(ada))["notifications"]]
     assert sorted(told) == [("appeal_granted", "sorry"), ("reject", "spam?")]
-    entries = (await mo.call("GET", "/v1/moderation/log")).json()["entries"]
+    entries = (await log_of(mo))[::-1]
     assert [(one["action"], one["by"]) for one in entries] == [
         ("appeal_granted", other.id),
         ("appeal", ada.id),
@@ -299,3 +302,78 @@ async def test_a_filter_learns_from_a_granted_appeal_as_from_any_approval(
     await settle(app)
     now = await app.services.learning_filter.totals(new_site.site.id)
     assert totals != now
+
+
+async def test_nobody_approves_their_own_comment_that_was_turned_down(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boss, mo = await staff(app, http, new_site, Role.OWNER), await staff(app, http, new_site)
+    comment = await write(mo, "rude")
+    done = await decide(boss, "reject", comment["i"])
+    approved = await mo.call("POST", f"/v1/moderation/approve/{comment['i']}", {})
+    assert (approved.status_code, approved.json()["code"]) == (403, "own_comment")
+    outcome = (await mo.call("POST", "/v1/moderation/bulk", {"action": "approve", "ids": [comment["i"]]})).json()
+    assert outcome == {"done": {}, "failed": {comment["i"]: "own_comment"}}
+    undone = await mo.call("POST", f"/v1/moderation/undo/{done['undo']}")
+    assert (undone.status_code, undone.json()["code"]) == (403, "own_comment")
+    deleted = await decide(boss, "delete", comment["i"])
+    undone = await mo.call("POST", f"/v1/moderation/undo/{deleted['undo']}")
+    assert (undone.status_code, undone.json()["code"]) == (403, "own_comment")
+    assert outline(await read(http, new_site)) == []
+    # What one turned down oneself one can still take back.
+    own_one = await write(mo, "regretted")
+    done = await decide(mo, "reject", own_one["i"])
+    assert (await mo.call("POST", f"/v1/moderation/undo/{done['undo']}")).status_code == 200
+    # Not even when it is turned down between the look and the deed.
+    case = app.services.decisions._case
+
+    async def turned_down_meanwhile(site: Site, found: Comment, verdict: Any) -> Any:
+        made = await case(site, found, verdict)
+        monkeypatch.undo()
+        await decide(boss, "reject", own_one["i"])
+        return made
+
+    monkeypatch.setattr(app.services.decisions, "_case", turned_down_meanwhile)
+    assert (await mo.call("POST", f"/v1/moderation/approve/{own_one['i']}", {})).status_code == 409
+    assert outline(await read(http, new_site)) == []
+
+
+@pytest.mark.parametrize("action", ["approve", "delete", "DELETE", "bulk approve", "bulk delete"])
+async def test_while_an_appeal_waits_whoever_decided_before_neither_approves_nor_deletes(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, action: str
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    other = await second_moderator(app, http, new_site)
+    comment = await write(ada, "misread")
+    await decide(mo, "reject", comment["i"])
+    await appeal(ada, comment)
+
+    async def act(person: Person) -> tuple[int, str | None]:
+        if action == "DELETE":
+            answer = await person.call("DELETE", f"/v1/comments/{comment['i']}")
+            return answer.status_code, answer.json()["code"] if answer.content else None
+        if action.startswith("bulk"):
+            body = {"action": action.removeprefix("bulk "), "ids": [comment["i"]]}
+            failed = (await person.call("POST", "/v1/moderation/bulk", body)).json()["failed"]
+            return (403, failed[comment["i"]]) if failed else (200, None)
+        answer = await person.call("POST", f"/v1/moderation/{action}/{comment['i']}", {})
+        return answer.status_code, answer.json().get("code")
+
+    assert await act(mo) == (403, "decided_before")
+    assert len(await waiting(mo)) == 1
+    assert (await act(other))[1] is None
+    assert await waiting(mo) == []
+
+
+async def test_the_only_one_on_the_staff_decides_about_everything(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    boss, ada = await staff(app, http, new_site, Role.OWNER), await create(http, new_site, "ada")
+    own_one, theirs = await write(boss, "mine"), await write(ada, "theirs")
+    for comment, author in ((own_one, boss), (theirs, ada)):
+        await decide(boss, "reject", comment["i"])
+        await decide(boss, "approve", comment["i"])
+        await decide(boss, "reject", comment["i"])
+        assert (await appeal(author, comment)).status_code == 204
+        await decide(boss, "approve", comment["i"])
+    assert outline(await read(http, new_site)) == ["mine", "theirs"]

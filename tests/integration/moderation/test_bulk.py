@@ -17,6 +17,8 @@ from tests.integration.moderation.test_decisions import decide, queued, staff
 from tests.people import Person, create
 from threadkit.app import Application
 from threadkit.ids import SessionId, SiteId, UserId
+from threadkit.moderation import decisions, queries
+from threadkit.moderation.decision_scripts import Case
 from threadkit.sites.model import NewSite, SiteSettings
 from threadkit.sites.roles import Role
 from threadkit.users.viewer import Viewer
@@ -60,7 +62,7 @@ def slowness() -> float:
 async def test_a_thousand_are_approved_in_one_call(
     app: Application, http: httpx.AsyncClient, careful: NewSite, redis: Redis
 ) -> None:
-    """S3-80: the queue is empty, every page and everybody is told, in two seconds of one core."""
+    """S3-80: the queue is empty, every page and everybody is told; the answer comes within two seconds."""
     mo = await staff(app, http, careful)
     people = [await create(http, careful, f"p{number}") for number in range(5)]
     root = await write(mo, "root")
@@ -73,10 +75,10 @@ async def test_a_thousand_are_approved_in_one_call(
     async with serving(app) as live, live.ear(careful.site.api_key_public) as ear:
         await ear.subscribe((await read(http, careful))["page_id"])
         factor = slowness()
-        started = time.process_time()
+        started = time.perf_counter()
         outcome = await bulk(mo, "approve", ids)
-        took_s = (time.process_time() - started) / factor
-        print(f"a thousand approved: {took_s:.2f} s of one core")
+        took_s = (time.perf_counter() - started) / factor
+        print(f"a thousand approved: {took_s:.2f} s")
         heard: set[str] = set()
         while len(heard) < 1000:
             method, params = await ear.hear()
@@ -92,10 +94,9 @@ async def test_a_thousand_are_approved_in_one_call(
     assert thread["total"] == 1001
     assert outline(thread)[0] == ("root", [f"answer @{people[1].name}"])
     assert await disagreements(redis) == []
-    started = time.process_time()
     await app.services.outbox.drain()
-    effects_s = (time.process_time() - started) / factor
-    print(f"everybody told and everything learnt: {effects_s:.2f} s more")
+    again = await read(http, careful)
+    assert (again["total"], len(again["tree"]["c"])) == (1001, 1000), "after a reload, when all is told"
     totals = [(await one.call("GET", f"/v1/users/{one.id}")).json()["total_comments"] for one in people]
     assert totals == [200, 200, 200, 200, 200]
     for person, kinds in (
@@ -104,8 +105,58 @@ async def test_a_thousand_are_approved_in_one_call(
         (people[2], {"mod_action": 200}),
     ):
         assert Counter([kind async for kind in told(person)]) == kinds
-    # Beside other tests a machine is slower than any measure of it tells.
-    assert took_s + effects_s < 2 * 2
+    assert took_s < 2
+
+
+@pytest.mark.parametrize("action", ["approve", "delete"])
+async def test_one_that_fails_in_the_store_leaves_the_others_their_answers(
+    app: Application, http: httpx.AsyncClient, careful: NewSite, redis: Redis, action: str
+) -> None:
+    ada, mo = await create(http, careful, "ada"), await staff(app, http, careful)
+    ids = [(await write(ada, f"comment {number}"))["i"] for number in range(5)]
+    broken = f"comment:{ids[2]}:reports"
+    await redis.set(broken, "of the wrong kind")
+    outcome = await bulk(mo, action, ids)
+    await redis.delete(broken)
+    assert outcome["failed"] == {ids[2]: "store_unavailable"}
+    assert outcome["done"].keys() == {*ids} - {ids[2]}
+    answer = (await mo.call("POST", "/v1/moderation/undo", {"ids": list(outcome["done"].values())})).json()
+    assert len(answer["done"]) == 4
+
+
+async def test_a_batch_that_is_lost_leaves_the_others_their_answers(
+    app: Application, http: httpx.AsyncClient, careful: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, mo = await create(http, careful, "ada"), await staff(app, http, careful)
+    ids = [(await write(ada, f"comment {number}"))["i"] for number in range(6)]
+    monkeypatch.setattr(decisions, "BATCH", 2)
+    usual, calls = app.services.decisions._decide.all, 0
+
+    async def lost(cases: list[Case]) -> list[Any]:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise OSError("no connection")
+        return await usual(cases)
+
+    monkeypatch.setattr(app.services.decisions._decide, "all", lost)
+    outcome = await bulk(mo, "approve", ids)
+    assert outcome["failed"] == dict.fromkeys(ids[2:4], "store_unavailable")
+    assert outcome["done"].keys() == {*ids[:2], *ids[4:]}
+
+
+async def test_a_search_that_ends_before_the_queue_does_says_so(
+    app: Application, http: httpx.AsyncClient, careful: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, mo = await create(http, careful, "ada"), await staff(app, http, careful)
+    for number in range(6):
+        await write(ada, f"comment {number}")
+    monkeypatch.setattr(queries, "BATCH", 2)
+    for most, is_cut in ((4, True), (8, False)):
+        monkeypatch.setattr(queries, "MOST_LOOKED_AT", most)
+        found = (await mo.call("GET", "/v1/moderation/queue?reported=true")).json()
+        assert (found["items"], found["waiting"], found["is_cut"]) == ([], 6, is_cut)
+    assert (await mo.call("GET", "/v1/moderation/queue?limit=1")).json()["is_cut"] is False
 
 
 async def test_parents_come_before_their_replies_whatever_the_order(
@@ -189,7 +240,7 @@ async def test_a_moderator_removed_in_the_middle_does_not_do_the_rest(
     queries, asked = app.services.user_queries, []
     usual = queries.viewer
 
-    async def viewer(user_id: UserId, session_id: SessionId, site_id: SiteId) -> Viewer | None:
+    async def viewer(user_id: UserId, session_id: SessionId, site_id: SiteId, **_: object) -> Viewer | None:
         """The request itself asks first; then their role is taken away as soon as some of it is done."""
         asked.append(user_id)
         if len(asked) == 2:
@@ -202,6 +253,6 @@ async def test_a_moderator_removed_in_the_middle_does_not_do_the_rest(
     assert set(outcome["failed"].values()) == {"forbidden"}
     assert outcome["done"].keys() | outcome["failed"].keys() == set(ids)
     assert set(await redis.zrange(f"site:{careful.site.id}:modqueue", 0, -1)) == outcome["failed"].keys()
-    assert await redis.xlen(f"site:{careful.site.id}:modlog") == 100
+    assert await redis.xlen(f"site:{careful.site.id}:modlog") == 102, "and the role given and taken"
     assert await disagreements(redis) == []
     assert (await mo.call("GET", "/v1/moderation/queue")).status_code == 403

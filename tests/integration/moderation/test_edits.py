@@ -94,7 +94,7 @@ async def test_an_edit_that_a_lock_refuses_hides_nothing(
     ada = await create(http, site, "ada")
     comment = await write(ada, "harmless")
     page_id = (await read(http, site))["page_id"]
-    while_it_is_judged(app, monkeypatch, lambda: app.services.pages.lock(site.site, page_id, locked=True))
+    while_it_is_judged(app, monkeypatch, lambda: app.services.pages.lock(site.site, page_id, locked=True, by=None))
     assert (await edit(ada, comment["i"], "casino")).status_code == 403
     assert outline(await read(http, site)) == ["harmless"]
     assert await disagreements(redis, shadowed=()) == []

@@ -299,11 +299,11 @@ def screener_with(app: Application, outside: Outside, outside_s: float = 1.5) ->
     ("links", "says", "kind", "codes"),
     [
         (0, None, "pass", []),
-        (0, "pass", "pass", ["elsewhere"]),
+        (0, "pass", "pass", []),
         (0, "hold", "hold", ["elsewhere"]),
         (0, "refuse", "refuse", ["elsewhere"]),
         (1, None, "hold", ["links"]),
-        (1, "pass", "hold", ["links", "elsewhere"]),
+        (1, "pass", "hold", ["links"]),
         (1, "hold", "hold", ["links", "elsewhere"]),
         (1, "refuse", "refuse", ["elsewhere"]),
     ],
@@ -313,6 +313,7 @@ async def test_what_is_said_outside_joins_what_is_known_here(
 ) -> None:
     verdict = await screener_with(app, Outside(says)).screen(attempt(new_site.site, None, links=links))
     assert (verdict.kind, [reason.code for reason in verdict.reasons]) == (kind, codes)
+    assert bool(verdict.notes) == (says == "pass"), "what only is to be known is a note"
 
 
 async def test_a_refusal_here_is_asked_nowhere_else(app: Application, new_site: NewSite) -> None:

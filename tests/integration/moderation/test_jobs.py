@@ -180,7 +180,36 @@ async def test_what_a_ban_deletes_at_once_is_in_the_log_too(
     await mo.call("POST", f"/v1/moderation/ban/{ada.id}", {"delete_comments": True})
     assert [(entry["action"], entry.get("count")) for entry in await log_of(mo)] == [
         ("ban", None),
+        ("delete_comments", None),
         ("delete_comments_done", 3),
+    ]
+
+
+async def test_a_ban_that_gets_no_further_than_the_first_deletion_deletes_and_logs_the_rest(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    await write_many(ada, 5)
+    remover = app.services.jobs._remover
+    remove, calls = remover._remove, 0
+
+    async def dying(*args: Any) -> bool:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise OSError("no connection")
+        return await remove(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(remover, "_remove", dying)
+        answer = await mo.call("POST", f"/v1/moderation/ban/{ada.id}", {"delete_comments": True})
+    assert answer.status_code >= 500
+    await app.services.outbox.drain()
+    assert (await read(http, new_site))["total"] == 0
+    assert [(entry["action"], entry.get("count")) for entry in await log_of(mo)] == [
+        ("ban", None),
+        ("delete_comments", None),
+        ("delete_comments_done", 5),
     ]
 
 
@@ -237,7 +266,7 @@ async def test_a_job_stops_when_who_began_it_may_not_go_on(
             await admin.call("POST", f"/v1/moderation/ban/{mo.id}", {})
         case "banned everywhere":
             user = await app.services.users.existing(UserId(mo.id))
-            await app.services.people.ban_everywhere(user, is_on=True, by=None, reason=None)
+            await app.services.everywhere.ban(user, is_on=True, by=None, reason=None)
         case "promoted":
             await app.services.roles.grant(new_site.site.id, UserId(ada.id), Role.MODERATOR)
     await app.services.outbox.drain()

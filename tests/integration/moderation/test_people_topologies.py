@@ -40,10 +40,10 @@ async def test_people_are_banned_noted_and_their_comments_deleted_on_any_node(
     assert [entry["action"] for entry in card["log"]] == ["delete_comments_done", "delete_comments", "ban"]
     assert (await mo.call("POST", f"/v1/moderation/unban/{ada.id}")).status_code == 200
     user = await app.services.users.existing(UserId(ada.id))
-    assert await app.services.people.ban_everywhere(user, is_on=True, by=None, reason=None)
+    assert await app.services.everywhere.ban(user, is_on=True, by=None, reason=None)
     assert (await ada.call("POST", "/v1/comments", DRAFT)).status_code == 403
     user = await app.services.users.existing(UserId(ada.id))
-    assert await app.services.people.ban_everywhere(user, is_on=False, by=None, reason=None)
+    assert await app.services.everywhere.ban(user, is_on=False, by=None, reason=None)
     assert (await ada.call("POST", "/v1/comments", DRAFT)).status_code == 200
     assert (await ada.call("DELETE", "/v1/users/me")).status_code == 200
     assert await app.services.notes.about(new_site.site.id, UserId(ada.id)) == []

@@ -12,10 +12,13 @@ from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_comments import URL, outline, read, write
 from tests.integration.comments.test_votes import vote
 from tests.integration.moderation.test_decisions import decide, queued, staff
+from tests.integration.moderation.test_people import log_of
 from tests.make import ManualClock
 from tests.people import Person, create
 from threadkit.app import Application
+from threadkit.ids import UserId
 from threadkit.sites.model import NewSite, SiteSettings
+from threadkit.sites.roles import Role
 
 
 @pytest.fixture
@@ -231,7 +234,7 @@ async def test_undoing_is_once_in_time_and_not_over_somebody_elses_decision(
     assert (late.status_code, late.json()["code"]) == (409, "too_late_to_undo")
     assert (await undo(ada, second)).status_code == 403
     assert outline(await read(http, new_site)) == []
-    log = (await mo.call("GET", "/v1/moderation/log")).json()["entries"]
+    log = (await log_of(mo))[::-1]
     assert [(one["action"], one["before"], one["after"]) for one in log] == [
         ("delete", "approved", "deleted"),
         ("undo_delete", "deleted", "approved"),
@@ -347,3 +350,142 @@ async def test_what_was_done_to_people_and_reports_is_undone_too(
     await undone(mo, dismissed.json()["undo"])
     (item,) = (await mo.call("GET", "/v1/moderation/reports")).json()["items"]
     assert (item["comment_id"], item["details"], item["reporter"]["id"]) == (comment["i"], "look", bob.id)
+
+
+async def test_only_the_newest_decision_can_be_undone_and_once(
+    app: Application, http: httpx.AsyncClient, careful: NewSite, redis: Redis
+) -> None:
+    """Also when somebody came to the same status in between."""
+    ada, mo, mia = [await create(http, careful, name) for name in ("ada", "mo", "mia")]
+    for person in (mo, mia):
+        await app.services.roles.grant(careful.site.id, UserId(person.id), Role.MODERATOR)
+    comment = await write(ada, "hm")
+    first = (await decide(mo, "reject", comment["i"]))["undo"]
+    second = (await decide(mia, "approve", comment["i"]))["undo"]
+    third = (await decide(mia, "spam", comment["i"]))["undo"]
+    late = await undo(mo, first)
+    assert (late.status_code, late.json()["code"]) == (409, "too_late_to_undo")
+    assert await redis.hget(f"comment:{comment['i']}", "status") == "rejected"
+    # Backwards, one by one, each of them once.
+    for entry, status in ((third, "approved"), (second, "rejected"), (first, "pending")):
+        await undone(mo, entry)
+        assert await redis.hget(f"comment:{comment['i']}", "status") == status
+        assert (await undo(mo, entry)).status_code == 409
+    await decide(mia, "reject", comment["i"])
+    assert (await undo(mo, first)).status_code == 409
+    assert await redis.hget(f"comment:{comment['i']}", "status") == "rejected"
+    # A deletion that was taken back leaves what was decided before as it was.
+    fourth = (await decide(mo, "approve", comment["i"]))["undo"]
+    await undone(mo, (await decide(mo, "delete", comment["i"]))["undo"])
+    await undone(mo, fourth)
+    assert await disagreements(redis) == []
+
+
+async def test_many_at_once_undo_a_decision_once(
+    app: Application, http: httpx.AsyncClient, careful: NewSite, redis: Redis
+) -> None:
+    ada, mo = await create(http, careful, "ada"), await staff(app, http, careful)
+    comment = await write(ada, "hm")
+    entry = (await decide(mo, "approve", comment["i"]))["undo"]
+    answers = await asyncio.gather(*(undo(mo, entry) for _ in range(10)))
+    assert sorted(answer.status_code for answer in answers) == [200] + [409] * 9
+    assert [one["action"] for one in await log_of(mo)] == ["approve", "undo_approve"]
+
+
+async def test_a_declined_appeal_waits_again_when_that_is_undone(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    ada, mo, mia = [await create(http, new_site, name) for name in ("ada", "mo", "mia")]
+    for person in (mo, mia):
+        await app.services.roles.grant(new_site.site.id, UserId(person.id), Role.MODERATOR)
+    comment = await write(ada, "bad")
+    await decide(mo, "reject", comment["i"])
+    await ada.call("POST", f"/v1/comments/{comment['i']}/appeal", {"text": "why?"})
+    before, waiting = await everything(redis), (await mia.call("GET", "/v1/moderation/appeals")).json()
+
+    async def decline() -> str:
+        answer = await mia.call("POST", f"/v1/moderation/appeals/{comment['i']}", {"decision": "decline"})
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["entry"])
+
+    entry = await decline()
+    await undone(mia, entry)
+    assert await everything(redis) == before
+    assert (await mia.call("GET", "/v1/moderation/appeals")).json() == waiting
+    assert (await undo(mia, entry)).json()["code"] == "too_late_to_undo"
+    await app.services.outbox.drain()
+    told = [one["action"] for one in (await ada.call("GET", "/v1/notifications")).json()["notifications"]]
+    assert set(told) == {"reject", "appeal_declined", "undo_appeal_declined"}
+    entry = await decline()
+    await decide(mo, "approve", comment["i"])
+    assert (await undo(mia, entry)).json()["code"] == "too_late_to_undo"
+
+
+async def test_a_ban_from_everywhere_is_undone_by_who_could_do_it(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    other = await app.services.sites.create("Other", "other.example")
+    ada, boss, mo = (
+        await create(http, new_site, "ada"),
+        await staff(app, http, new_site, Role.OWNER),
+        await staff(app, http, new_site),
+    )
+    await app.services.roles.grant(other.site.id, UserId(boss.id), Role.OWNER)
+    path = f"/v1/admin/users/{ada.id}/ban"
+    banned = (await boss.call("POST", path, {})).headers["x-undo"]
+    assert (await undo(mo, banned)).json()["code"] == "not_owner_everywhere"
+    await undone(boss, banned)
+    assert (await ada.call("POST", "/v1/comments", {"page_url": URL, "content": "hi"})).status_code == 200
+    assert (await undo(boss, banned)).json()["code"] == "stands_otherwise"
+    await boss.call("POST", path, {})
+    assert (await undo(boss, banned)).json()["code"] == "stands_otherwise", "that was another ban"
+    await undone(boss, (await boss.call("DELETE", path)).headers["x-undo"])
+    assert (await ada.call("POST", "/v1/comments", {"page_url": URL, "content": "hi"})).status_code == 403
+    for site in (new_site, other):
+        entries = await app.services.moderation_log.newest(site.site.id, before=None, limit=10)
+        assert [(entry.action, entry.before, entry.after) for entry in reversed(entries) if entry.job_id] == [
+            ("ban_everywhere", "off", "on"),
+            ("undo_ban_everywhere", "on", "off"),
+            ("ban_everywhere", "off", "on"),
+            ("unban_everywhere", "on", "off"),
+            ("undo_unban_everywhere", "off", "on"),
+        ]
+
+
+@pytest.mark.parametrize("action", ["approve", "reject", "delete"])
+async def test_a_bulk_action_is_undone_in_one_call(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis, action: str
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    root = await write(ada, "root")
+    reply = await write(ada, "reply", under=[root["i"]])
+    leaf = await write(ada, "leaf", under=[root["i"], reply["i"]])
+    others = [await write(ada, f"other {number}") for number in range(20)]
+    ids = [one["i"] for one in (leaf, root, reply, *others)]
+    before = await everything(redis)
+    answer = await mo.call("POST", "/v1/moderation/bulk", {"action": action, "ids": ids})
+    entries = list(answer.json()["done"].values())
+    random.Random(6).shuffle(entries)
+    answer = await mo.call("POST", "/v1/moderation/undo", {"ids": [*entries, "1-1", "nonsense", entries[0]]})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["done"].keys() == set(entries)
+    assert answer.json()["failed"] == {"1-1": "nothing_to_undo", "nonsense": "nothing_to_undo"}
+    assert await everything(redis) == before
+    assert await disagreements(redis) == []
+    again = (await mo.call("POST", "/v1/moderation/undo", {"ids": entries})).json()
+    assert (again["done"], again["failed"].keys()) == ({}, set(entries))
+    for ids in ([], ["1-1"] * 1001):
+        assert (await mo.call("POST", "/v1/moderation/undo", {"ids": ids})).status_code == 422
+
+
+async def test_of_several_decisions_about_one_comment_the_newest_is_undone_first(
+    app: Application, http: httpx.AsyncClient, careful: NewSite, redis: Redis
+) -> None:
+    ada, mo = await create(http, careful, "ada"), await staff(app, http, careful)
+    comment = await write(ada, "hm")
+    entries = [(await decide(mo, deed, comment["i"]))["undo"] for deed in ("reject", "approve", "spam")]
+    banned = (await mo.call("POST", f"/v1/moderation/ban/{ada.id}", {})).headers["x-undo"]
+    answer = (await mo.call("POST", "/v1/moderation/undo", {"ids": [*entries, banned]})).json()
+    assert (answer["done"].keys(), answer["failed"]) == ({*entries, banned}, {})
+    assert await queued(mo) == [comment["i"]]
+    assert (await ada.call("POST", "/v1/comments", {"page_url": URL, "content": "hi"})).status_code == 200

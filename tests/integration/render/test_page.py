@@ -277,7 +277,7 @@ async def test_the_policy_allows_our_style_our_form_and_the_sites_own_frames(
     origins = ["https://Other.example:8443", "*.partner.example", "bücher.example", "x; script-src *", "*", "10.0.0.7"]
     # Nobody can set all of these any more; a record from before may hold them.
     site = new_site.site
-    await app.services.sites._save(replace(site, settings=replace(site.settings, allowed_origins=origins)))
+    await app.services.sites._save(replace(site, settings=replace(site.settings, allowed_origins=origins)), {})
     page = await browser.open()
     headers = browser.answer.headers
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))

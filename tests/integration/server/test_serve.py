@@ -48,6 +48,19 @@ def test_it_greets_with_address_snippet_and_owner_link_and_stops_cleanly(folder:
     assert (folder / "secret.key").stat().st_mode & 0o777 == 0o600
 
 
+def test_the_demo_comes_with_sample_threads_once(folder: Path) -> None:
+    with serving(folder, "--demo", "--workers", "2") as server:
+        assert f"http://localhost:{server.port}/demo" in server.said
+        key = re.findall(r"tk_pub_\w+", server.said)[0]
+        assert key in httpx.get(f"{server.url}/demo/a-slower-loaf").text
+        page = f"http://localhost:{server.port}/demo/a-slower-loaf"
+        counted = {"url": f"{server.url}/v1/counts", "params": {"url": page}, "headers": {"projectid": key}}
+        assert httpx.get(**counted).json()["counts"][page] > 15  # type: ignore[arg-type]
+        assert server.stop() == 0
+    with serving(folder) as server:
+        assert httpx.get(f"{server.url}/demo").status_code == 404
+
+
 def test_several_workers_share_the_store_and_all_stop(folder: Path) -> None:
     with serving(folder, "--workers", "2") as server:
         key = re.findall(r"tk_pub_\w+", server.said)[0]

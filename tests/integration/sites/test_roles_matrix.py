@@ -228,6 +228,66 @@ list jobs           moderator   200         -     -     -    -
 list jobs           admin       200         -     -     -    -
 list jobs           owner       200         -     -     -    -
 list jobs           key         401         -     -     -    -
+call it spam        nobody      401       401   401   401    -
+call it spam        user        403       403   403   403  403
+call it spam        moderator   200       200   200   200  200
+call it spam        admin       200       200   200   200  200
+call it spam        owner       200       200   200   200  200
+call it spam        key         401       401   401   401    -
+decide in bulk      nobody      401       401   401   401    -
+decide in bulk      user        403       403   403   403  403
+decide in bulk      moderator   200       200   200   200  200
+decide in bulk      admin       200       200   200   200  200
+decide in bulk      owner       200       200   200   200  200
+decide in bulk      key         401       401   401   401    -
+dismiss reports     nobody      401       401   401   401    -
+dismiss reports     user        403       403   403   403  403
+dismiss reports     moderator   200       200   200   200  200
+dismiss reports     admin       200       200   200   200  200
+dismiss reports     owner       200       200   200   200  200
+dismiss reports     key         401       401   401   401    -
+claim a comment     nobody      401       401   401   401    -
+claim a comment     user        403       403   403   403  403
+claim a comment     moderator   200       200   200   200  200
+claim a comment     admin       200       200   200   200  200
+claim a comment     owner       200       200   200   200  200
+claim a comment     key         401       401   401   401    -
+undo a decision     nobody      401       401   401   401    -
+undo a decision     user        403       403   403   403  403
+undo a decision     moderator   200       200   200   200  403
+undo a decision     admin       200       200   200   200  403
+undo a decision     owner       200       200   200   200  403
+undo a decision     key         401       401   401   401    -
+undo many           nobody      401       401   401   401    -
+undo many           user        403       403   403   403  403
+undo many           moderator   200       200   200   200  200
+undo many           admin       200       200   200   200  200
+undo many           owner       200       200   200   200  200
+undo many           key         401       401   401   401    -
+decide an appeal    nobody      401       401   401   401    -
+decide an appeal    user        403       403   403   403  403
+decide an appeal    moderator   200       200   200   200  403
+decide an appeal    admin       200       200   200   200  403
+decide an appeal    owner       200       200   200   200  403
+decide an appeal    key         401       401   401   401    -
+delete a note       nobody      401       401   401   401    -
+delete a note       user        403       403   403   403  403
+delete a note       moderator   403       403   403   403  400
+delete a note       admin       200       200   403   403  400
+delete a note       owner       200       200   200   403  400
+delete a note       key         401       401   401   401    -
+export the log      nobody      401         -     -     -    -
+export the log      user        403         -     -     -    -
+export the log      moderator   403         -     -     -    -
+export the log      admin       200         -     -     -    -
+export the log      owner       200         -     -     -    -
+export the log      key         401         -     -     -    -
+unban everywhere    nobody      403       403   403   403    -
+unban everywhere    user        403       403   403   403  403
+unban everywhere    moderator   403       403   403   403  403
+unban everywhere    admin       403       403   403   403  403
+unban everywhere    owner       200       200   200   403  400
+unban everywhere    key         200       200   200   403    -
 """
 
 Call = tuple[str, str, Any]
@@ -257,7 +317,7 @@ class World:
             user = await services.users.existing(UserId(person.id))
             await services.people.unban(site, user.id, by=None)
             await services.people.shadowban(site, user.id, by=None, is_on=False)
-            await services.people.ban_everywhere(user, is_on=False, by=None, reason=None)
+            await services.everywhere.ban(user, is_on=False, by=None, reason=None)
         wanted = {UserId(self.people[name].id): role for name, role in self.roles.items()}
         held = dict(await self.staff())
         for user_id, role in wanted.items():
@@ -279,7 +339,19 @@ class World:
             [(user.id, user.global_banned) for user in await services.user_queries.by_ids(people)],
             [len(await services.notes.about(site.id, user_id)) for user_id in people],
             await services.jobs.newest(site.id),
+            await self.comments(),
         )
+
+    async def comments(self) -> list[Any]:
+        """The comments, what was said of them, who looks at them, and the log."""
+        redis, keys = self.app.services.store.redis, self.app.services.keys.site(self.site.site.id)
+        found: list[Any] = []
+        for comment_id in await redis.zrange(keys.comments(), 0, -1):
+            record = await redis.hgetall(keys.comment(comment_id))
+            pin = await redis.zscore(keys.pinned(record["page_id"]), comment_id)
+            found.append((record, pin, await redis.hgetall(keys.comment_reports(comment_id))))
+        lists = [await redis.zrange(key, 0, -1) for key in (keys.modqueue(), keys.reports(), keys.appeals())]
+        return [found, lists, await redis.hgetall(keys.claims()), await redis.xlen(keys.modlog())]
 
     async def comment_of(self, target: Person) -> tuple[str, str]:
         """A new comment's id, and its page's."""
@@ -363,6 +435,8 @@ moderating("note", "POST", "moderation/users/{user}/notes", {"text": "hm"})
 moderating("read notes", "GET", "moderation/users/{user}/notes")
 moderating("list jobs", "GET", "moderation/jobs")
 moderating("ban everywhere", "POST", "admin/users/{user}/ban", {})
+moderating("unban everywhere", "DELETE", "admin/users/{user}/ban")
+moderating("export the log", "GET", "moderation/log.csv")
 
 
 @action("cancel a job")
@@ -380,6 +454,62 @@ async def approve_comment(world: World, target: Person) -> Call:
 @action("reject a comment")
 async def reject_comment(world: World, target: Person) -> Call:
     return "POST", f"/v1/moderation/reject/{(await world.comment_of(target))[0]}", {}
+
+
+@action("call it spam")
+async def call_spam(world: World, target: Person) -> Call:
+    return "POST", f"/v1/moderation/spam/{(await world.comment_of(target))[0]}", {}
+
+
+@action("decide in bulk")
+async def decide_in_bulk(world: World, target: Person) -> Call:
+    return "POST", "/v1/moderation/bulk", {"action": "reject", "ids": [(await world.comment_of(target))[0]]}
+
+
+async def turned_down(world: World, target: Person) -> tuple[str, str]:
+    """A comment that a moderator rejected, and the entry of that."""
+    comment_id, _ = await world.comment_of(target)
+    done = await world.people["moderator"].call("POST", f"/v1/moderation/reject/{comment_id}", {})
+    return comment_id, done.json()["undo"]
+
+
+@action("undo a decision")
+async def undo_decision(world: World, target: Person) -> Call:
+    return "POST", f"/v1/moderation/undo/{(await turned_down(world, target))[1]}", None
+
+
+@action("undo many")
+async def undo_many(world: World, target: Person) -> Call:
+    return "POST", "/v1/moderation/undo", {"ids": [(await turned_down(world, target))[1]]}
+
+
+@action("decide an appeal")
+async def decide_appeal(world: World, target: Person) -> Call:
+    comment_id, _ = await turned_down(world, target)
+    await target.call("POST", f"/v1/comments/{comment_id}/appeal", {"text": "why?"})
+    return "POST", f"/v1/moderation/appeals/{comment_id}", {"decision": "decline"}
+
+
+@action("dismiss reports")
+async def dismiss_reports(world: World, target: Person) -> Call:
+    comment_id, _ = await world.comment_of(target)
+    reporter = world.people["user" if target.name == "acting-user" else "acting user"]
+    await reporter.call("POST", f"/v1/comments/{comment_id}/report", {})
+    return "POST", f"/v1/moderation/reports/{comment_id}/dismiss", None
+
+
+@action("claim a comment")
+async def claim_comment(world: World, target: Person) -> Call:
+    return "POST", f"/v1/moderation/claim/{(await world.comment_of(target))[0]}", None
+
+
+@action("delete a note")
+async def delete_note(world: World, target: Person) -> Call:
+    """One that somebody else wrote."""
+    site_id, author = world.site.site.id, world.people["owner"]
+    viewer = await world.app.services.sessions.viewer(author.token, site_id)
+    note = await world.app.services.notes.add(site_id, UserId(target.id), "hm", by=viewer)
+    return "DELETE", f"/v1/moderation/users/{target.id}/notes/{note.id}", None
 
 
 @action("delete a comment")

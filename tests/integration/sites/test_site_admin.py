@@ -362,6 +362,27 @@ async def test_a_new_public_key_leaves_the_old_one_its_grace(
     assert await opens(http, fresh)
 
 
+async def test_every_public_key_of_before_has_its_own_grace(
+    http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock, redis: Redis
+) -> None:
+    keys = [new_site.site.api_key_public]
+    for number in range(5):
+        answer = await manage(http, new_site, "POST", f"/keys/public/rotate?grace_s={100 - number * 10}")
+        keys.append(answer.json()["api_key_public"])
+        clock.advance(seconds=1)
+    assert [await opens(http, key) for key in keys] == [True] * 6
+    refused = await manage(http, new_site, "POST", "/keys/public/rotate")
+    assert (refused.status_code, refused.json()["code"]) == (409, "too_many_keys_in_grace")
+    for left in (4, 3):  # the newest of the old ones has the shortest grace here
+        clock.advance(seconds=60 if left == 4 else 10)
+        assert [await opens(http, key) for key in keys] == [True] * left + [False] * (5 - left) + [True]
+    assert (await manage(http, new_site, "POST", "/keys/public/rotate?grace_s=1")).status_code == 200
+    known = [key async for key in redis.scan_iter("apikey:tk_pub_*:site")]
+    assert len(known) == 5, "those whose time is over leave nothing behind"
+    clock.advance(seconds=100)
+    assert [await opens(http, key) for key in keys] == [False] * 6
+
+
 async def test_a_new_secret_key_is_shown_once_and_the_old_one_is_dead_s3_83(
     http: httpx.AsyncClient, new_site: NewSite, owner: Person
 ) -> None:

@@ -64,7 +64,7 @@ async def test_keys_of_a_site_can_be_changed(app: Application, new_site: NewSite
     assert await queries.opened_by(new_site.secret_key) is None
     assert await queries.opened_by(renewed.secret_key) is not None
     assert await queries.opened_by(public.api_key_public) is not None
-    assert await queries.opened_by(new_site.site.api_key_public) is None
+    assert await queries.opened_by(new_site.site.api_key_public) is not None
 
 
 async def test_comments_votes_and_karma(app: Application, http: httpx.AsyncClient, new_site: NewSite) -> None:

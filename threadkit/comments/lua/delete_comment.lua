@@ -44,7 +44,7 @@ if ARGV[7] ~= '' and before ~= ARGV[7] then return { 'UNFIT', before } end
 
 local fields = cjson.decode(ARGV[1])
 local gone = { 'author_avatar', 'is_shadowed', 'is_unposted', 'mentions', 'held_for', 'told_why', 'decided_by' }
-for _, name in ipairs({ 'appeal', 'appealed_ms', 'appeal_state' }) do gone[#gone + 1] = name end
+for _, name in ipairs({ 'flags', 'decided_in', 'appeal', 'appealed_ms', 'appeal_state' }) do gone[#gone + 1] = name end
 local entry = ARGV[5] ~= '' and cjson.decode(ARGV[5])
 local kept = { fields = {} }
 if entry then

@@ -9,13 +9,14 @@
 -- ARGV[4] now, ms
 -- ARGV[5] the weight of reports that hides a comment
 -- ARGV[6] log entry, as JSON
+-- ARGV[7] site id
 --
 -- Returns {word}: OK, MISSING, NOT_YOURS, APPEALED, or UNFIT with the status.
 
-local found =
-  redis.call('HMGET', KEYS[1], 'status', 'author_id', 'report_weight', 'appeal', 'appealed_ms', 'appeal_state')
+local names = { 'status', 'author_id', 'report_weight', 'appeal', 'appealed_ms', 'appeal_state', 'site_id' }
+local found = redis.call('HMGET', KEYS[1], unpack(names))
 local status = found[1]
-if not status or status == 'deleted' then return { 'MISSING' } end
+if not status or status == 'deleted' or found[7] ~= ARGV[7] then return { 'MISSING' } end
 if found[2] ~= ARGV[2] then return { 'NOT_YOURS' } end
 -- The same again, after a lost answer, is fine.
 local is_same = found[4] == ARGV[3] and found[5] == ARGV[4] and found[6] == 'open'

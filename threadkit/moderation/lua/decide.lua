@@ -34,30 +34,37 @@
 -- ARGV[5] statuses it may have now, separated by spaces
 -- ARGV[6] now, ms
 -- ARGV[7] created, ms
--- ARGV[8] JSON {up, down, hot} that the hot score was computed from
+-- ARGV[8] JSON {up, down, hot, replies}: what the hot score was computed from, and how many replies were seen
 -- ARGV[9] JSON list of fields to set and to remove: {{name, value, …}, {name, …}}
--- ARGV[10] log entry, as JSON; the status before is added
+-- ARGV[10] log entry, as JSON; the status before is added. Of one whose action is 'unshadow' nothing is written down,
+--          because the log tells that the ban was lifted
 -- ARGV[11] events for the outbox, as a JSON list of texts
 -- ARGV[12] event that a comment was posted, for the outbox: said once, when it is first shown
 -- ARGV[13] to close its reports, what their authors are told, as JSON; or ''
 -- ARGV[14] JSON list for what hangs on it: {id, created ms, up, down, hot}
 -- ARGV[15] JSON list of the ids of the comments above it; needed when it is hidden and its parent is only a place
 -- ARGV[16] how long it can be undone, s
--- ARGV[17] the updated_at it must still have, or ''
--- ARGV[18] 'true' when its author edits it, and the fields hold the new text: not where the page is locked
+-- ARGV[17] the log entry that must be the newest decision about it, or ''
+-- ARGV[18] what its reports must weigh together
+-- ARGV[19] '1' when its author is not shadow-banned any more, so neither is it
+-- ARGV[20] the updated_at it must still have, or ''
+-- ARGV[21] 'true' when its author edits it, and the fields hold the new text: not where the page is locked
 --
 -- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, LOCKED, PARENT_GONE, NO_APPEAL when it
--- would grant one that does not wait, or UNFIT with the status.
+-- would grant one that does not wait, UNFIT with the status, or LATER when something was decided after that entry.
 
-local record =
-  redis.call('HMGET', KEYS[1], 'status', 'page_id', 'upvotes', 'downvotes', 'is_shadowed', 'buried', 'is_unposted')
-local status, is_shadowed, buried = record[1], record[5] == 'true', record[6]
+local names = { 'status', 'page_id', 'upvotes', 'downvotes', 'is_shadowed', 'buried', 'is_unposted', 'reply_count' }
+local record = redis.call('HMGET', KEYS[1], unpack(names))
+local status, is_shadowed, buried = record[1], record[5] == 'true' and ARGV[19] == '', record[6]
 if not status or status == 'deleted' then return { 'MISSING' } end
-if ARGV[18] == 'true' and redis.call('HGET', KEYS[2], 'locked') == 'true' then return { 'LOCKED' } end
+if ARGV[21] == 'true' and redis.call('HGET', KEYS[2], 'locked') == 'true' then return { 'LOCKED' } end
 if not string.find(' ' .. ARGV[5] .. ' ', ' ' .. status .. ' ', 1, true) then return { 'UNFIT', status } end
+if tonumber(redis.call('HGET', KEYS[1], 'report_weight') or '0') < tonumber(ARGV[18]) then return { 'UNFIT', status } end
+if ARGV[17] ~= '' and redis.call('HGET', KEYS[1], 'decided_in') ~= ARGV[17] then return { 'LATER' } end
 local counts = cjson.decode(ARGV[8])
 if record[2] ~= ARGV[2] or record[3] ~= counts[1] or record[4] ~= counts[2] then return { 'CHANGED' } end
-if ARGV[17] ~= '' and redis.call('HGET', KEYS[1], 'updated_at') ~= ARGV[17] then return { 'CHANGED' } end
+if ARGV[20] ~= '' and redis.call('HGET', KEYS[1], 'updated_at') ~= ARGV[20] then return { 'CHANGED' } end
+if (record[8] or '0') ~= counts[4] then return { 'CHANGED' } end
 local entry = cjson.decode(ARGV[10])
 local appeal_state = redis.call('HGET', KEYS[1], 'appeal_state')
 if entry.action == 'appeal_granted' and appeal_state ~= 'open' then return { 'NO_APPEAL' } end
@@ -82,9 +89,12 @@ if is_shown and not was_shown and ARGV[3] ~= '' then
 end
 
 -- What is said of it now is written down too, so that undoing can say it again.
-local said = redis.call('HMGET', KEYS[1], 'held_for', 'told_why', 'decided_by')
-entry.said = { held_for = said[1] or nil, told_why = said[2] or nil, decided_by = said[3] or nil }
+entry.said = {}
+for _, name in ipairs({ 'held_for', 'told_why', 'decided_by', 'decided_in' }) do
+  entry.said[name] = redis.call('HGET', KEYS[1], name) or nil
+end
 redis.call('HSET', KEYS[1], 'status', ARGV[4])
+if ARGV[19] ~= '' then redis.call('HDEL', KEYS[1], 'is_shadowed') end
 local fields = cjson.decode(ARGV[9])
 if #fields[1] > 0 then redis.call('HSET', KEYS[1], unpack(fields[1])) end
 if #fields[2] > 0 then redis.call('HDEL', KEYS[1], unpack(fields[2])) end
@@ -186,6 +196,8 @@ if ARGV[13] ~= '' then
 elseif string.sub(entry.action, 1, 5) == 'undo_' then
   reopen_reports(KEYS[1], KEYS[19], KEYS[20], KEYS[24], KEYS[14], ARGV[1])
 end
+-- Somebody who shows what reports have hidden has looked: from now on they count anew.
+if entry.action == 'undo_hide' then redis.call('HDEL', KEYS[1], 'report_weight') end
 -- Whatever shows a comment grants what its author asked for; taking that back opens the appeal again.
 if appeal_state == 'open' and ARGV[4] == 'approved' then
   redis.call('HSET', KEYS[1], 'appeal_state', 'granted')
@@ -198,6 +210,9 @@ for _, event in ipairs(cjson.decode(ARGV[11])) do redis.call('XADD', KEYS[14], '
 if news then
   tell_staff(KEYS[23], KEYS[11], { type = news, comment_id = ARGV[1], status = ARGV[4], by = entry.by })
 end
+if entry.action == 'unshadow' then return { 'OK', status, '' } end
 entry.before, entry.after = status, ARGV[4]
 local at = redis.call('XADD', KEYS[15], '*', 'entry', cjson.encode(entry))
+-- What is taken back was never decided: the newest decision is again the one before.
+if ARGV[17] == '' then redis.call('HSET', KEYS[1], 'decided_in', at) end
 return { 'OK', status, at }

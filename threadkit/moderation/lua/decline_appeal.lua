@@ -6,7 +6,7 @@
 -- KEYS[4] outbox    stream
 -- ARGV[1] comment id
 -- ARGV[2] who declines
--- ARGV[3] log entry, as JSON
+-- ARGV[3] log entry, as JSON; what was said of the comment before is added
 -- ARGV[4] event for the outbox, as JSON
 --
 -- Returns {'OK', id of the log entry}, or {word}: MISSING, NO_APPEAL.
@@ -14,7 +14,10 @@
 local found = redis.call('HMGET', KEYS[1], 'status', 'appeal_state')
 if not found[1] or found[1] == 'deleted' then return { 'MISSING' } end
 if found[2] ~= 'open' then return { 'NO_APPEAL' } end
-redis.call('HSET', KEYS[1], 'appeal_state', 'declined', 'decided_by', ARGV[2])
+local entry, before = cjson.decode(ARGV[3]), redis.call('HMGET', KEYS[1], 'decided_by', 'decided_in')
+entry.said = { decided_by = before[1] or nil, decided_in = before[2] or nil }
+local at = redis.call('XADD', KEYS[3], '*', 'entry', cjson.encode(entry))
+redis.call('HSET', KEYS[1], 'appeal_state', 'declined', 'decided_by', ARGV[2], 'decided_in', at)
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('XADD', KEYS[4], '*', 'event', ARGV[4])
-return { 'OK', redis.call('XADD', KEYS[3], '*', 'entry', ARGV[3]) }
+return { 'OK', at }

@@ -57,7 +57,7 @@ class Akismet:
         await self._marks.set(site.id, attempt.text)
         if answer.headers.get("x-akismet-pro-tip") == "discard":
             return Finding("refuse", Reason(code="akismet", sentence="Akismet calls it blatant spam", told="spam"))
-        return Finding("hold", Reason(code="akismet", sentence="Akismet calls it spam"))
+        return Finding("hold", Reason(code="akismet", sentence="Akismet calls it spam", told="it looks like spam"))
 
 
 class SpamMarks:

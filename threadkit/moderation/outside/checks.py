@@ -7,7 +7,7 @@ from typing import Protocol
 import structlog
 
 from threadkit.http.outbound import OutboundFailed
-from threadkit.moderation.model import Attempt, Facts, Kind, Reason, Verdict
+from threadkit.moderation.model import LOOKED_AT_FIRST, Attempt, Facts, Kind, Reason, Verdict
 from threadkit.moderation.outside.model import Finding, Visitor
 from threadkit.sites.model import Site
 
@@ -47,16 +47,19 @@ class OutsideChecks:
             why = "no answer in time"
         except OutboundFailed as failed:
             why = failed.reason
+        except Exception as error:  # whatever is wrong with one check, the others have said what they have said
+            why = f"it failed: {type(error).__name__}"
         log.warning("outside_check_failed", check=check.name, site_id=attempt.site.id, why=why)
         if facts.is_known:
             return None
         sentence = f"{check.name} could not be asked ({why}), and the author is new here"
-        return Finding("hold", Reason(code="outside_check_failed", sentence=sentence))
+        return Finding("hold", Reason(code="outside_check_failed", sentence=sentence, told=LOOKED_AT_FIRST))
 
 
 def _together(findings: Sequence[Finding]) -> Verdict | None:
     kinds: tuple[Kind, ...] = ("refuse", "hold", "pass")
     for kind in kinds:
         if reasons := [finding.reason for finding in findings if finding.kind == kind]:
-            return Verdict(kind=kind, reasons=reasons)
+            notes = [finding.reason.sentence for finding in findings if finding.kind == "pass"]
+            return Verdict(kind=kind, reasons=reasons, notes=notes)
     return None

@@ -1,8 +1,10 @@
 -- Write a site's record, unless somebody else changed it since it was read.
 --
 -- KEYS[1] config   hash
+-- KEYS[2] modlog   stream
 -- ARGV[1] version the change was made from; '0' for a new site
 -- ARGV[2] fields and values of the whole record, as a JSON list
+-- ARGV[3] log entry, as JSON, or ''
 --
 -- Returns 'OK', 'TAKEN' when a new site is there already, 'CHANGED' when the versions differ.
 
@@ -23,4 +25,5 @@ if found ~= ARGV[1] then
 end
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], unpack(fields))
+if ARGV[3] ~= '' then redis.call('XADD', KEYS[2], '*', 'entry', ARGV[3]) end
 return 'OK'

@@ -1,25 +1,21 @@
 """The challenge page in a real browser: our script runs, Cloudflare's may, and the opener hears how it went."""
 
-import asyncio
-import contextlib
 import datetime
-import shutil
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.browser import CHROMIUM, browsing, listening
 from tests.integration.moderation.outside.others import Others, serving
 from tests.wait import until
 from threadkit.app import Application
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
 CLOUDFLARE = "challenges.cloudflare.com"
@@ -40,32 +36,8 @@ window.open("%s/v1/turnstile/challenge?site_key=0x4AAA", "challenge", "width=400
 
 @pytest.fixture
 async def server(app: Application) -> AsyncIterator[str]:
-    """The application on a real port."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", ws="none", log_config=None)
-    running = uvicorn.Server(config)
-    task = asyncio.create_task(running.serve())
-    await until(lambda: running.started, "the server to listen")
-    yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
-    running.should_exit = True
-    await task
-
-
-@contextlib.asynccontextmanager
-async def browsing(url: str, rules: str, folder: Path) -> AsyncIterator[Path]:
-    """A browser at an address; gives the file to which it writes what its console says."""
-    console = folder / "console.txt"
-    flags = (
-        *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-popup-blocking", "--disable-dev-shm-usage"),
-        *("--no-first-run", "--remote-debugging-port=0", "--enable-logging=stderr", "--ignore-certificate-errors"),
-        *(f"--user-data-dir={folder / 'profile'}", f"--host-resolver-rules={rules}"),
-    )
-    with console.open("wb") as errors:
-        browser = await asyncio.create_subprocess_exec(str(CHROMIUM), *flags, url, stdout=errors, stderr=errors)
-        try:
-            yield console
-        finally:
-            browser.terminate()
-            await browser.wait()
+    async with listening(app) as url:
+        yield url
 
 
 def said(others: Others) -> list[object]:

@@ -1,0 +1,44 @@
+"""The system's Chromium, and the application on a port where it can be reached."""
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import uvicorn
+
+from tests.wait import until
+from threadkit.app import Application
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@contextlib.asynccontextmanager
+async def listening(app: Application) -> AsyncIterator[str]:
+    """The application on a real port; gives its address."""
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", ws="none", log_config=None)
+    running = uvicorn.Server(config)
+    task = asyncio.create_task(running.serve())
+    await until(lambda: running.started, "the server to listen")
+    yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
+    running.should_exit = True
+    await task
+
+
+@contextlib.asynccontextmanager
+async def browsing(url: str, rules: str, folder: Path) -> AsyncIterator[Path]:
+    """A browser at an address; gives the file to which it writes what its console says."""
+    console = folder / "console.txt"
+    flags = (
+        *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-popup-blocking", "--disable-dev-shm-usage"),
+        *("--no-first-run", "--remote-debugging-port=0", "--enable-logging=stderr", "--ignore-certificate-errors"),
+        *(f"--user-data-dir={folder / 'profile'}", f"--host-resolver-rules={rules}"),
+    )
+    with console.open("wb") as errors:
+        browser = await asyncio.create_subprocess_exec(str(CHROMIUM), *flags, url, stdout=errors, stderr=errors)
+        try:
+            yield console
+        finally:
+            browser.terminate()
+            await browser.wait()
