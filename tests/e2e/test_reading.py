@@ -106,7 +106,7 @@ async def test_badges_say_who_somebody_is_and_what_happened_to_a_comment(
 
     async def has_staff_badge() -> bool:
         await reader.open(host.url + "/badges")
-        return await reader.comment("By staff").locator(".badge").all_inner_texts() == ["Moderator", "Pinned"]
+        return bool(await reader.comment("By staff").locator(".badge").all_inner_texts() == ["Moderator", "Pinned"])
 
     await until(has_staff_badge, "the list of staff, which is some seconds old")
     assert (await reader.texts())[0] == "By staff"

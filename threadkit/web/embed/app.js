@@ -165,7 +165,7 @@ export class ThreadKitElement extends HTMLElement {
     this.layer = h("div", { class: "layer" });
     this.root = h(
       "section",
-      { class: "tk", part: "root", "data-threadkit-root": true, lang: words.lang, dir: words.dir, "aria-label": words.say("comments_title"), onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event) },
+      { class: "tk", part: "root", "data-threadkit-root": true, lang: words.lang, dir: words.dir, "aria-label": words.say("comments_title") },
       this.status,
       h("header", { class: "top", part: "header" }, this.count, h("div", { class: "tools" }, this.presence, this.connection, this.sorter, this.bell, this.account)),
       this.place,
@@ -571,29 +571,16 @@ export class ThreadKitElement extends HTMLElement {
     }
   }
 
-  // --- Keys and what comes later -------------------------------------------------------------------------------------
-
-  /** j and k walk through the comments, r replies, u votes up. @param {KeyboardEvent} event */
-  #key(event) {
-    const typing = /** @type {HTMLElement} */ (event.composedPath()[0]);
-    if (event.ctrlKey || event.metaKey || event.altKey || typing.closest("textarea, input, select, dialog, [role=menu]")) return;
-    const shown = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll("article")]).filter((one) => one.offsetParent !== null);
-    const at = shown.findIndex((one) => one.contains(typing));
-    const id = shown[at]?.dataset.id;
-    if (event.key === "j" || event.key === "k") (shown[event.key === "j" ? at + 1 : Math.max(0, at - 1)] ?? shown.at(-1))?.focus();
-    else if (event.key === "r" && id && !this.isClosed) this.reply(id);
-    else if (event.key === "u" && id) this.vote(id, "up");
-    else return;
-    event.preventDefault();
-  }
+  // --- What comes later -------------------------------------------------------------------------------------
 
   /** What nobody misses in the first moment. */
   async #later() {
     const round = this.#round;
     const idle = globalThis.requestIdleCallback ?? ((/** @type {any} */ then) => setTimeout(then, 200));
     await new Promise((then) => idle(then, { timeout: 2000 }));
-    const { Live } = await this.#with(import("./live.js"));
+    const [{ Live }, { pressed }] = await this.#with(Promise.all([import("./live.js"), import("./keys.js")]));
     if (round !== this.#round) return;
+    this.root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => pressed(this, event));
     this.live = new Live(this);
     this.compose();
   }

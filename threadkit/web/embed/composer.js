@@ -2,6 +2,7 @@
 
 import { button, cleaned, h, icon } from "./dom.js";
 import { Refused } from "./api.js";
+import { NOBODY } from "./thread.js";
 
 const DRAFT_DAYS = 14;
 /** @type {Record<string, string>} */
@@ -196,7 +197,7 @@ export class Composer {
   #complete() {
     const before = this.box.value.slice(0, this.box.selectionStart);
     const asked = /(?:^|\s)@([A-Za-z0-9_-]*)$/.exec(before)?.[1];
-    const found = asked === undefined ? [] : this.app.thread.names().filter((/** @type {string} */ name) => name.toLowerCase().startsWith(asked.toLowerCase())).slice(0, 5);
+    const found = asked === undefined ? [] : names(this.app.thread).filter((/** @type {string} */ name) => name.toLowerCase().startsWith(asked.toLowerCase())).slice(0, 5);
     this.people.hidden = !found.length;
     this.people.replaceChildren(
       ...found.map((/** @type {string} */ name, /** @type {number} */ at) =>
@@ -328,4 +329,11 @@ export class Composer {
     if (error instanceof Refused && error.code === "username_required") import("./account.js").then(({ openAccount }) => openAccount(this.app, this.submit));
     this.box.focus();
   }
+}
+
+/** Whom one can address: members who take part. @param {import("./thread.js").Thread} thread @returns {string[]} */
+function names(thread) {
+  const found = new Map();
+  for (const { author, name } of thread.comments.values()) if (author !== NOBODY && !name.startsWith("__anon")) found.set(name.toLowerCase(), name);
+  return [...found.values()];
 }

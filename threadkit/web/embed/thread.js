@@ -25,7 +25,7 @@
  */
 
 export const DELETED = "deleted";
-const NOBODY = "d0000000-0000-0000-0000-000000000000";
+export const NOBODY = "d0000000-0000-0000-0000-000000000000";
 
 export class Thread {
   constructor() {
@@ -212,13 +212,5 @@ export class Thread {
     comment.vote = comment.vote === direction ? null : direction;
     if (comment.vote) comment[comment.vote] += 1;
     return () => Object.assign(comment, before);
-  }
-
-  /** People who take part, for completing names. */
-  names() {
-    const found = new Map();
-    for (const comment of this.comments.values())
-      if (comment.author !== NOBODY && !comment.name.startsWith("__anon")) found.set(comment.name.toLowerCase(), comment.name);
-    return [...found.values()];
   }
 }
