@@ -117,7 +117,6 @@ export class CommentView {
         h("bdi", null, name),
       ),
       ...badges.map((badge) => h("span", { class: `badge ${/** @type {any} */ (badge)[1]}`, part: "badge" }, /** @type {any} */ (badge)[0])),
-      h("span", { class: "dot", "aria-hidden": "true" }, "·"),
       link,
       comment.edited && h("span", { class: "muted", title: words.date(comment.modified) }, words.say("edited")),
       answers && h("span", { class: "muted" }, words.say("in_reply_to", { name: words.name(answers.name) })),
