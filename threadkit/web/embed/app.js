@@ -304,7 +304,12 @@ export class ThreadKitElement extends HTMLElement {
     try {
       const query = new URLSearchParams({ ...this.page, sort: this.sort, limit: String(WINDOW), cursor: this.thread.next ?? "" });
       const added = this.thread.take(await this.api.get(`/v1/comments?${query}`), { isMore: true });
-      this.list.append(...added.map((/** @type {string} */ id) => this.viewOf(id).element));
+      for (const id of added) {
+        this.list.append(this.viewOf(id).element);
+        // One thread may hold a hundred replies: what the reader does meanwhile comes between two of them.
+        await new Promise((then) => setTimeout(then));
+        if (!this.thread.comments.has(id)) return;
+      }
       this.#foot();
       this.views.get(added[0])?.article.focus();
       this.announce(this.words.say("loaded", { n: added.length }));
