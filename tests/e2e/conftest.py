@@ -5,11 +5,14 @@ third-party cookies blocked. Screenshots go to `tests/e2e/shots/`, which is not 
 """
 
 import http.server
+import json
 import os
+import re
 import shutil
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterator
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from typing import Any
 import httpx
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Locator, Page, async_playwright, expect
 
 from tests.integration.server.program import Server, environment, run, serving
 
@@ -25,8 +28,6 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PUBLIC, SECRET = "tk_pub_browserbrowser", "tk_sec_browserbrowser"
 SHOTS = Path(__file__).parent / "shots"
 PATIENCE_MS = 15_000
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -47,19 +48,23 @@ class Host:
     threadkit: str
     pages: dict[str, str] = field(default_factory=dict)
     policy: str = ""
+    # axe comes in as a string that is evaluated, which the strict policy forbids.
+    without_policy: set[str] = field(default_factory=set)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def line(self, **options: str) -> str:
+    def line(self, project: str = PUBLIC, **options: str) -> str:
         """The one line."""
         more = "".join(f' data-{name.replace("_", "-")}="{value}"' for name, value in options.items())
-        return f'<script async src="{self.threadkit}/embed.js" data-project="{PUBLIC}"{more}></script>'
+        return f'<script async src="{self.threadkit}/embed.js" data-project="{project}"{more}></script>'
 
-    def put(self, path: str, body: str, *, lang: str = "en") -> str:
+    def put(self, path: str, body: str, *, lang: str = "en", head: str = "", is_strict: bool = True) -> str:
+        if not is_strict:
+            self.without_policy.add(path)
         self.pages[path] = (
-            f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8"><title>An article</title>'
+            f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8"><title>An article</title>{head}'
             f'<meta name="viewport" content="width=device-width"></head>'
             f"<body><main><h1>An article</h1>{body}</main></body></html>"
         )
@@ -71,7 +76,7 @@ def server() -> Iterator[Server]:
     env = environment(
         PROJECT_ID_PUBLIC=PUBLIC,
         THREADKIT_SECRET_KEY=SECRET,
-        THREADKIT_LOG_LEVEL="warning",
+        THREADKIT_LOG_LEVEL="info",  # without a mail server the codes are there
         THREADKIT_LIVE_SOCKETS_PER_ADDRESS="1000",
     )
     with (
@@ -99,7 +104,8 @@ def host(server: Server) -> Iterator[Host]:
             self.send_response(200 if body else 404)
             self.send_header("content-type", "text/html; charset=utf-8")
             self.send_header("content-length", str(len(content)))
-            self.send_header("content-security-policy", found.policy)
+            if self.path.partition("?")[0] not in found.without_policy:
+                self.send_header("content-security-policy", found.policy)
             self.end_headers()
             self.wfile.write(content)
 
@@ -137,6 +143,14 @@ class Visitor:
     page: Page
     complaints: list[str]
 
+    async def sign_in(self, member: "Member", project: str = PUBLIC) -> None:
+        """As if they had done so on an earlier visit."""
+        session = json.dumps(member.session)
+        await self.page.context.add_init_script(
+            f"if (location.protocol === 'http:' && !localStorage.wasHere) {{"
+            f"localStorage.wasHere = 1; localStorage.setItem('threadkit:{project}', {json.dumps(session)}) }}"
+        )
+
     async def open(self, url: str) -> None:
         await self.page.goto(url)
         await self.page.locator("thread-kit [data-threadkit-root]").wait_for()
@@ -154,8 +168,26 @@ class Visitor:
         await self.comment(text).wait_for()
         await self.page.locator("thread-kit .sending").wait_for(state="detached")
 
-    def comment(self, text: str) -> Any:
+    def comment(self, text: str) -> Locator:
         return self.page.locator("[data-testid=comment]").filter(has_text=text).first
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    @property
+    def box(self) -> Locator:
+        return self.page.get_by_placeholder("Write a comment")
+
+    async def menu(self, text: str, item: str) -> None:
+        await self.comment(text).get_by_test_id("comment-menu").click()
+        await self.page.get_by_role("menuitem", name=item, exact=True).click()
+
+    async def texts(self) -> list[str]:
+        """What the comments say, from top to bottom."""
+        return [text.strip() for text in await self.page.locator("[data-testid=comment] .body").all_text_contents()]
+
+    async def is_connected(self) -> None:
+        await expect(self.page.get_by_test_id("connection-status")).to_have_text("connected")
 
     async def shot(self, name: str, *, full: bool = True) -> None:
         SHOTS.mkdir(exist_ok=True)
@@ -203,14 +235,87 @@ def api(server: Server) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture
-def member(api: httpx.Client) -> Any:
-    """Makes members: a function from a name to what signs their calls."""
+@dataclass
+class Member:
+    id: str
+    name: str
+    session: dict[str, Any]
 
-    def make(name: str) -> dict[str, str]:
-        made = api.post("/v1/admin/create-user", json={"name": name}, headers={"projectid": SECRET})
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.session['token']}"}
+
+
+@dataclass
+class Talk:
+    """A thread that is there before anybody looks, written through the API."""
+
+    api: httpx.Client
+    url: str
+    project: str = PUBLIC
+
+    def post(self, text: str, by: Member, *path: str, **more: Any) -> str:
+        body = {"page_url": self.url, "content": text, **({"parent_path": list(path)} if path else {}), **more}
+        return str(self.call("POST", "/v1/comments", by, body)["comment"]["i"])
+
+    def vote(self, comment: str, *voters: Member, direction: str = "up") -> None:
+        for voter in voters:
+            self.call("POST", f"/v1/comments/{comment}/vote", voter, {"direction": direction})
+
+    def guest(self, name: str) -> Member:
+        session = self.call("POST", "/v1/auth/anonymous", None, {"name": name})
+        return Member(session["user"]["id"], name, session)
+
+    def appoint(self, moderator: Member) -> Member:
+        own_site = self.call("GET", "/v1/site")["id"]
+        self.as_owner("POST", f"/v1/admin/sites/{own_site}/moderators", {"user_id": moderator.id})
+        return moderator
+
+    def as_owner(self, method: str, path: str, body: Any = None) -> Any:
+        return self._call(method, path, {"projectid": SECRET}, body)
+
+    def call(self, method: str, path: str, by: Member | None = None, body: Any = None) -> Any:
+        return self._call(method, path, {"projectid": self.project, **(by.headers if by else {})}, body)
+
+    def _call(self, method: str, path: str, headers: dict[str, str], body: Any) -> Any:
+        answer = self.api.request(method, path, headers=headers, json=body)
+        assert answer.is_success, answer.text
+        return answer.json() if answer.content else None
+
+
+@pytest.fixture
+def member(api: httpx.Client) -> Callable[[str], Member]:
+    """Makes members; a name gets something behind it, because all tests share one server."""
+
+    def make(name: str) -> Member:
+        unique = f"{name}-{uuid.uuid4().hex[:6]}"
+        made = api.post("/v1/admin/create-user", json={"name": unique}, headers={"projectid": SECRET})
         assert made.status_code == 200, made.text
-        return {"authorization": f"Bearer {made.json()['token']}", "id": made.json()["user"]["id"]}
+        return Member(made.json()["user"]["id"], unique, made.json())
+
+    return make
+
+
+@pytest.fixture
+def talk(api: httpx.Client, host: Host, request: pytest.FixtureRequest) -> Talk:
+    """The thread of a page that only this test has."""
+    return Talk(api, host.put(f"/{request.node.name}", host.line()))
+
+
+@pytest.fixture
+def site(server: Server) -> Callable[..., str]:
+    """Makes sites with settings of their own; says their public key."""
+
+    def make(**settings: Any) -> str:
+        name = f"{uuid.uuid4().hex[:8]}.example.org"
+        made = run("site", "create", name, name, "--json", "--data", str(server.folder))
+        assert made.returncode == 0, made.stdout + made.stderr
+        chosen = {"auth.anonymous": "true", "screening.too_fast.enabled": "false", "screening.links.enabled": "false"}
+        chosen |= {key.replace("__", "."): value for key, value in settings.items()}
+        words = [f"{key}={value}" for key, value in chosen.items()]
+        done = run("site", "set", name, *words, "--data", str(server.folder))
+        assert done.returncode == 0, done.stdout + done.stderr
+        return str(re.search(r"tk_pub_\w+", made.stdout)[0])  # type: ignore[index]
 
     return make
 

@@ -1,6 +1,6 @@
 // What concerns oneself: notifications, profile, devices, and leaving.
 
-import { button, h } from "./dom.js";
+import { button, h, webAddress } from "./dom.js";
 import { dialog } from "./dialog.js";
 
 const KINDS = ["reply", "mention", "upvote", "mod_action", "report_outcome"];
@@ -38,7 +38,8 @@ function entry(/** @type {any} */ app, /** @type {any} */ note, /** @type {() =>
   const key = words.has(`note_${kind}`) || words.has(`note_${kind}.other`) ? `note_${kind}` : "note_other";
   const line = words.say(key, { name: who, n: note.count });
   const isHere = note.page_id === app.thread.pageId;
-  const href = note.comment_id ? `${isHere ? "" : note.page_url}#comment-${note.comment_id}` : note.page_url;
+  const elsewhere = webAddress(note.page_url);
+  const href = isHere ? `#comment-${note.comment_id}` : elsewhere && (note.comment_id ? `${elsewhere}#comment-${note.comment_id}` : elsewhere);
   const seen = () => {
     if (!note.read) {
       note.read = true;
@@ -50,7 +51,7 @@ function entry(/** @type {any} */ app, /** @type {any} */ note, /** @type {() =>
   return h(
     "li",
     { class: note.read ? "" : "new" },
-    h("a", { href: href || "#", onclick: seen }, h("strong", null, line), note.excerpt && h("span", { class: "muted", dir: "auto" }, note.excerpt), note.reason && h("span", { class: "muted" }, note.reason)),
+    h("a", { href, onclick: seen }, h("strong", null, line), note.excerpt && h("span", { class: "muted", dir: "auto" }, note.excerpt), note.reason && h("span", { class: "muted" }, note.reason)),
     h("span", { class: "muted" }, words.ago(Date.parse(note.created_at) / 1000)),
   );
 }

@@ -98,8 +98,9 @@ export class Api extends EventTarget {
   /** @param {string} method @param {string} path @param {any} body @param {any} more @returns {Promise<Response>} */
   async #send(method, path, body, more) {
     const url = this.base + path;
-    const early = method === "GET" && !this.session ? this.early.get(url) : undefined;
-    this.early.delete(url);
+    const name = url + (this.session?.token ?? "");
+    const early = method === "GET" ? this.early.get(name) : undefined;
+    this.early.delete(name);
     /** @type {Record<string, string>} */
     const headers = { projectid: this.project, ...more?.headers };
     if (this.session) headers.authorization = `Bearer ${this.session.token}`;
@@ -107,7 +108,7 @@ export class Api extends EventTarget {
     const how = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
     for (let tries = 0; ; tries++) {
       try {
-        const answer = await (early && tries === 0 ? early : fetch(url, how));
+        const answer = await (early && tries === 0 ? early : this.#fetch(url, how));
         // What only reads may be asked again; what writes is for people to decide.
         if (answer.status !== 503 || method !== "GET" || tries >= TRY_AGAIN_MS.length) return answer;
       } catch (error) {
@@ -117,13 +118,22 @@ export class Api extends EventTarget {
     }
   }
 
+  /** @param {string} url @param {RequestInit} how */
+  async #fetch(url, how) {
+    try {
+      return await fetch(url, how);
+    } catch (error) {
+      throw new Unreachable(String(error));
+    }
+  }
+
   /** Exchange the tokens for new ones, once for all tabs. Says whether somebody is still signed in. */
   async #renew() {
     const old = this.session.token;
     const exchange = async () => {
       this.session = this.#stored() ?? this.session;
       if (this.session?.token !== old) return true; // another tab was quicker
-      const answer = await fetch(`${this.base}/v1/auth/refresh`, {
+      const answer = await this.#fetch(`${this.base}/v1/auth/refresh`, {
         method: "POST",
         headers: { projectid: this.project, "content-type": "application/json" },
         body: JSON.stringify({ refresh_token: this.session.refresh_token }),

@@ -3,11 +3,14 @@
 import { Api, Refused, Unreachable } from "./api.js";
 import { button, h, icon } from "./dom.js";
 import { Thread } from "./thread.js";
-import { CommentView } from "./view.js";
+import { CommentView, arrange } from "./view.js";
 import { Words } from "./words.js";
 
 const SORTS = ["top", "hot", "new", "old", "controversial"];
 const TICK_MS = 60_000;
+const WINDOW = 25;
+const WIDEST_WINDOW = 100;
+const BELL = "M12 3a6 6 0 00-6 6v4l-2 3h16l-2-3V9a6 6 0 00-6-6zm-2 15a2 2 0 004 0z";
 const kit = /** @type {any} */ (globalThis).ThreadKit;
 
 export class ThreadKitElement extends HTMLElement {
@@ -22,59 +25,56 @@ export class ThreadKitElement extends HTMLElement {
   /** @type {any} */ live = null;
   /** @type {any} */ composer = null;
   /** @type {any} */ replying = null;
+  /** @type {any} */ framing = null;
   #isBuilt = false;
   #round = 0;
+  /** @type {Promise<void> | undefined} */
+  #dressed;
 
   connectedCallback() {
-    if (this.getAttribute("mode") === "iframe") return void this.#frame();
-    if (this.getAttribute("loading") === "lazy") {
-      const eye = new IntersectionObserver(
-        (seen) => {
-          if (!seen.some((one) => one.isIntersecting)) return;
-          eye.disconnect();
-          this.#start();
-        },
-        { rootMargin: "400px" },
-      );
-      eye.observe(this);
-    } else this.#start();
+    if (this.getAttribute("loading") !== "lazy") return this.#begin();
+    const eye = new IntersectionObserver(
+      (seen) => {
+        if (!seen.some((one) => one.isIntersecting)) return;
+        eye.disconnect();
+        if (this.isConnected) this.#begin();
+      },
+      { rootMargin: "400px" },
+    );
+    eye.observe(this);
+  }
+
+  #begin() {
+    this.getAttribute("mode") === "iframe" ? this.#frame() : this.#start();
   }
 
   disconnectedCallback() {
     this.#round += 1;
     this.live?.close();
-    this.live = null;
     this.api?.close();
+    this.framing?.end();
+    this.live = this.api = this.framing = /** @type {any} */ (null);
     clearInterval(this.ticking);
     removeEventListener("hashchange", this.hashed);
     this.#isBuilt = false;
   }
 
   attributeChangedCallback(/** @type {string} */ name, /** @type {string | null} */ before, /** @type {string | null} */ after) {
-    if (!this.#isBuilt || before === after) return;
-    if (name === "theme") this.#look();
-    else if (name === "sort") this.reload();
-    else this.#start();
+    if (before === after) return;
+    if (this.framing && (name === "theme" || name === "lang")) this.framing.set(name, after);
+    else if (this.framing) this.#begin();
+    else if (!this.#isBuilt) return;
+    else if (name === "theme") this.#look();
+    else if (name === "sort") this.reload({ isHere: true });
+    else this.#begin();
   }
 
-  /** A frame of our own origin, for pages that want nothing of ours in theirs. */
-  #frame() {
-    const query = new URLSearchParams();
-    for (const name of ["project", "page-id", "url", "title", "sort", "theme", "lang", "author"]) {
-      const value = this.getAttribute(name) ?? (name === "url" ? kit.canonical() : null);
-      if (value) query.set(name, value);
-    }
-    const frame = h("iframe", { src: `${kit.base}/embed/frame?${query}${location.hash}`, title: "Comments", part: "frame" });
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(":host{display:block}iframe{border:0;inline-size:100%;block-size:320px;display:block}");
-    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
-    root.adoptedStyleSheets = [sheet];
-    root.replaceChildren(frame);
-    addEventListener("message", (event) => {
-      if (event.source !== frame.contentWindow || event.origin !== new URL(kit.base).origin) return;
-      if (event.data?.type === "threadkit:height" && event.data.height > 0) frame.height = String(Math.ceil(event.data.height));
-      sheet.replaceSync(`:host{display:block}iframe{border:0;inline-size:100%;block-size:${Number(frame.height) || 320}px;display:block}`);
-    });
+  async #frame() {
+    const round = ++this.#round;
+    const { framed } = await import("./framed.js");
+    if (round !== this.#round) return;
+    this.framing?.end();
+    this.framing = framed(this, kit);
   }
 
   async #start() {
@@ -87,15 +87,15 @@ export class ThreadKitElement extends HTMLElement {
     if (this.api?.project !== project) {
       this.api?.close();
       this.api = new Api(kit.base, project, kit.early);
+      this.site = null;
       this.api.addEventListener("session", () => this.#session());
     }
     const lang = kit.language(this.getAttribute("lang"));
     const [style, strings] = await Promise.all([this.#asset("style.css", "text"), this.#asset(`locales/${lang}.json`, "json")]);
     if (round !== this.#round) return;
     this.words = new Words({ ...strings, ...kit.strings, ...kit.strings[lang] }, lang);
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(style);
-    root.adoptedStyleSheets = [sheet];
+    root.adoptedStyleSheets = [sheetOf(style)];
+    this.#dressed = undefined;
     this.#build();
     this.#isBuilt = true;
     const token = this.getAttribute("sso");
@@ -112,25 +112,47 @@ export class ThreadKitElement extends HTMLElement {
   /** @param {string} name @param {"text" | "json"} kind */
   async #asset(name, kind) {
     const url = kit.address(name);
-    const answer = await (kit.early.get(url) ?? fetch(url));
-    return answer.clone()[kind]();
+    if (!kit.early.has(url)) kit.early.set(url, fetch(url));
+    try {
+      return (await kit.early.get(url)).clone()[kind]();
+    } catch (error) {
+      kit.early.delete(url); // not there for ever
+      throw error;
+    }
+  }
+
+  /** The looks of all that opens later. */
+  #dress() {
+    return (this.#dressed ??= this.#asset("later.css", "text").then((style) => {
+      this.shadowRoot?.adoptedStyleSheets.push(sheetOf(style));
+    }));
+  }
+
+  /** A module with its looks. @template T @param {Promise<T>} module @returns {Promise<T>} */
+  async #with(module) {
+    await this.#dress();
+    return module;
   }
 
   #build() {
     const { words } = this;
+    this.views.clear();
+    this.thread = new Thread();
+    this.replying = null;
+    this.unreadCount = 0;
     this.status = h("div", { class: "sr", role: "status", "aria-live": "polite" });
     this.count = h("h2", { "data-testid": "comment-count", part: "count" }, words.say("comments_title"));
     this.presence = h("span", { class: "muted presence", "data-testid": "presence-count", hidden: true });
-    this.connection = h("span", { class: "sr", "data-testid": "connection-status" }, words.say("disconnected"));
+    this.connection = h("span", { class: "connection muted", "data-testid": "connection-status" }, words.say("disconnected"));
     this.sorter = h(
       "select",
-      { "data-testid": "sort-dropdown", "aria-label": words.say("sort"), part: "sort", onchange: () => this.setAttribute("sort", this.sorter.value) },
+      { "data-testid": "sort-dropdown", "aria-label": words.say("sort"), part: "sort", onchange: () => this.setAttribute("sort", this.sorter.value), disabled: true },
       SORTS.map((sort) => h("option", { value: sort }, words.say(`sort_${sort}`))),
     );
     this.bell = h(
       "button",
       { type: "button", class: "quiet round bell", "aria-haspopup": "dialog", "aria-label": words.say("notifications"), hidden: true, onclick: (/** @type {Event} */ event) => this.#panel(event) },
-      icon("bell"),
+      icon(BELL),
       h("span", { class: "unread", hidden: true }),
     );
     this.account = h("button", { type: "button", class: "quiet account", "aria-haspopup": "dialog", part: "account", onclick: (/** @type {Event} */ event) => this.#account(event) });
@@ -143,7 +165,7 @@ export class ThreadKitElement extends HTMLElement {
     this.layer = h("div", { class: "layer" });
     this.root = h(
       "section",
-      { class: "tk", part: "root", "data-threadkit-root": true, lang: words.lang, dir: words.dir, "aria-label": words.say("comments_title"), onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event) },
+      { class: "tk", part: "root", "data-threadkit-root": true, lang: words.lang, dir: words.dir, "aria-label": words.say("comments_title") },
       this.status,
       h("header", { class: "top", part: "header" }, this.count, h("div", { class: "tools" }, this.presence, this.connection, this.sorter, this.bell, this.account)),
       this.place,
@@ -180,7 +202,7 @@ export class ThreadKitElement extends HTMLElement {
 
   async compose() {
     if (this.composer) return this.composer;
-    const { Composer } = await import("./composer.js");
+    const { Composer } = await this.#with(import("./composer.js"));
     if (this.composer) return this.composer;
     const box = /** @type {HTMLTextAreaElement} */ (this.place.querySelector("textarea"));
     const hadFocus = this.shadowRoot?.activeElement === box;
@@ -193,7 +215,11 @@ export class ThreadKitElement extends HTMLElement {
   // --- Reading -------------------------------------------------------------------------------------------------------
 
   get question() {
-    return { pageId: this.getAttribute("page-id"), url: this.getAttribute("url"), sort: this.getAttribute("sort") };
+    return { pageId: this.getAttribute("page-id"), url: this.getAttribute("url"), sort: this.sort };
+  }
+
+  get sort() {
+    return this.getAttribute("sort") ?? this.site?.display?.default_sort ?? "top";
   }
 
   /** How this page is named in every call about it. */
@@ -206,32 +232,48 @@ export class ThreadKitElement extends HTMLElement {
     return new URLSearchParams(this.page).toString();
   }
 
-  /** Load the thread anew. @param {{quietly?: boolean}} [how] */
+  /** Load the thread anew: `isHere` when somebody is reading it already, `quietly` when they did not ask for it. @param {{quietly?: boolean, isHere?: boolean, keepsReplies?: boolean}} [how] */
   async reload(how) {
     const round = this.#round;
-    const asked = kit.question(this.question);
+    const isHere = how?.isHere || how?.quietly;
+    const limit = how?.quietly ? Math.min(WIDEST_WINDOW, Math.max(WINDOW, this.thread.roots.length)) : WINDOW;
+    const read = () => this.api.get(kit.question({ ...this.question, limit, around: isHere ? "" : undefined }));
     if (!how?.quietly) this.list.setAttribute("aria-busy", "true");
     try {
-      const [answer, site] = await Promise.all([this.api.get(asked), this.site ?? this.api.get("/v1/site")]);
+      const asked = this.sort;
+      let [answer] = await Promise.all([read(), this.#settings()]);
+      // A site that begins with another order is known only now.
+      if (asked !== this.sort) answer = await read();
       if (round !== this.#round) return;
-      this.site = site;
-      this.thread.take(answer);
+      this.thread.take(answer, how);
       this.#showAll();
       if (this.api.session) this.#votes();
-      if (!how?.quietly) this.#permalink();
-    } catch (error) {
-      if (round !== this.#round) return;
-      if (how?.quietly && this.thread.pageId) return;
-      this.#failed(error);
+      if (!isHere) this.#permalink();
+    } catch (/** @type {any} */ error) {
+      if (round !== this.#round || (how?.quietly && this.thread.pageId)) return;
+      if (isHere || error.code !== "comment_not_found") return this.#failed(error);
+      await this.reload({ isHere: true });
+      this.#permalink();
     }
+  }
+
+  async #settings() {
+    this.site ??= await this.api.get("/v1/site");
   }
 
   #showAll() {
     const { thread, words } = this;
     this.list.removeAttribute("aria-busy");
-    this.sorter.value = this.getAttribute("sort") ?? this.site?.display?.default_sort ?? "top";
-    this.views.clear();
-    this.list.replaceChildren(...thread.roots.map((id) => this.viewOf(id).element));
+    this.sorter.disabled = false;
+    this.sorter.value = this.sort;
+    for (const id of this.views.keys()) if (!thread.comments.has(id)) this.views.delete(id);
+    const known = [...this.views.keys()];
+    arrange(this.list, thread.roots.map((id) => this.viewOf(id).element));
+    for (const id of known) {
+      const comment = /** @type {any} */ (thread.comments.get(id));
+      this.views.get(id)?.update(comment);
+      this.views.get(id)?.arrange(comment);
+    }
     this.notice.hidden = !this.isClosed;
     if (this.isClosed) this.notice.replaceChildren(words.say("closed"));
     this.place.hidden = this.isClosed;
@@ -260,9 +302,14 @@ export class ThreadKitElement extends HTMLElement {
   async #more(more) {
     more.disabled = true;
     try {
-      const query = new URLSearchParams({ ...this.page, sort: this.sorter.value, limit: "25", cursor: this.thread.next ?? "" });
-      const added = this.thread.take(await this.api.get(`/v1/comments?${query}`), true);
-      this.list.append(...added.map((/** @type {string} */ id) => this.viewOf(id).element));
+      const query = new URLSearchParams({ ...this.page, sort: this.sort, limit: String(WINDOW), cursor: this.thread.next ?? "" });
+      const added = this.thread.take(await this.api.get(`/v1/comments?${query}`), { isMore: true });
+      for (const id of added) {
+        this.list.append(this.viewOf(id).element);
+        // One thread may hold a hundred replies: what the reader does meanwhile comes between two of them.
+        await new Promise((then) => setTimeout(then));
+        if (!this.thread.comments.has(id)) return;
+      }
       this.#foot();
       this.views.get(added[0])?.article.focus();
       this.announce(this.words.say("loaded", { n: added.length }));
@@ -278,7 +325,7 @@ export class ThreadKitElement extends HTMLElement {
     if (!comment) return;
     show.disabled = true;
     try {
-      const query = new URLSearchParams({ sort: this.sorter.value, ...(comment.cursor ? { cursor: comment.cursor } : {}) });
+      const query = new URLSearchParams({ sort: this.sort, ...(comment.cursor ? { cursor: comment.cursor } : {}) });
       const added = this.thread.takeReplies(id, await this.api.get(`/v1/comments/${id}/replies?${query}`));
       const view = this.views.get(id);
       view?.list.append(...added.map((one) => this.viewOf(one).element));
@@ -356,7 +403,7 @@ export class ThreadKitElement extends HTMLElement {
   async #permalink(mayLoad = false) {
     const id = kit.permalink();
     if (!id) return;
-    if (!this.thread.comments.has(id) && mayLoad) await this.reload({ quietly: true });
+    if (!this.thread.comments.has(id) && mayLoad) return void (await this.reload());
     this.goTo(id);
   }
 
@@ -367,8 +414,9 @@ export class ThreadKitElement extends HTMLElement {
     for (const above of this.thread.path(id).slice(0, -1)) if (this.views.get(above)?.isCollapsed) this.views.get(above)?.collapse(false);
     this.list.querySelectorAll(".highlight").forEach((one) => one.classList.remove("highlight"));
     view.article.classList.add("highlight");
-    view.article.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
     view.article.focus({ preventScroll: true });
+    // What is far away has no layout until it has the focus.
+    requestAnimationFrame(() => view.article.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" }));
   }
 
   follow(/** @type {Event} */ event, /** @type {string} */ id) {
@@ -382,7 +430,7 @@ export class ThreadKitElement extends HTMLElement {
   /** Somebody who is signed in, or null when they would rather not. @param {string} [why] */
   async person(why) {
     if (this.api.session) return this.api.user;
-    const { signIn } = await import("./auth.js");
+    const { signIn } = await this.#with(import("./auth.js"));
     return signIn(this, why);
   }
 
@@ -392,7 +440,6 @@ export class ThreadKitElement extends HTMLElement {
     if (!comment || !(await this.person("vote"))) return;
     const takeBack = this.thread.vote(id, direction);
     this.refresh(id);
-    this.#refocus(id, direction);
     try {
       const counted = await this.api.call("POST", `/v1/comments/${id}/vote`, { direction });
       Object.assign(comment, { up: counted.upvotes, down: counted.downvotes, vote: counted.user_vote });
@@ -402,16 +449,11 @@ export class ThreadKitElement extends HTMLElement {
       this.complain(error);
     }
     this.refresh(id);
-    this.#refocus(id, direction);
-  }
-
-  #refocus(/** @type {string} */ id, /** @type {string} */ direction) {
-    /** @type {HTMLElement | null | undefined} */ (this.views.get(id)?.actions.querySelector(`.${direction}`))?.focus();
   }
 
   /** @param {string} id */
   async reply(id) {
-    const { Composer } = await import("./composer.js");
+    const { Composer } = await this.#with(import("./composer.js"));
     this.replying?.close();
     const view = this.views.get(id);
     if (!view) return;
@@ -422,23 +464,25 @@ export class ThreadKitElement extends HTMLElement {
 
   async openMenu(/** @type {Event} */ event, /** @type {string} */ id) {
     const anchor = event.currentTarget;
-    (await import("./menu.js")).openMenu(this, anchor, id);
+    (await this.#with(import("./menu.js"))).openMenu(this, anchor, id);
   }
 
   async showCard(/** @type {Event} */ event, /** @type {any} */ comment) {
-    const anchor = event.currentTarget;
-    (await import("./menu.js")).showCard(this, anchor, comment);
+    const anchor = /** @type {HTMLElement} */ (event.currentTarget);
+    // A finger does not hover, and what a click focuses is shown by the click.
+    if (event.type === "pointerenter" ? /** @type {PointerEvent} */ (event).pointerType !== "mouse" : event.type === "focus" && !anchor.matches(":focus-visible")) return;
+    (await this.#with(import("./card.js"))).showCard(this, anchor, comment, event.type);
   }
 
   async #account(/** @type {Event} */ event) {
     const anchor = event.currentTarget;
     if (!this.api.session) return void this.person();
-    (await import("./account.js")).openAccount(this, anchor);
+    (await this.#with(import("./account.js"))).openAccount(this, anchor);
   }
 
   async #panel(/** @type {Event} */ event) {
     const anchor = event.currentTarget;
-    (await import("./account.js")).openNotifications(this, anchor);
+    (await this.#with(import("./account.js"))).openNotifications(this, anchor);
   }
 
   async #hostUser(/** @type {string} */ token) {
@@ -454,7 +498,8 @@ export class ThreadKitElement extends HTMLElement {
     this.#who();
     this.tell(this.api.session ? "signin" : "signout", { user: this.api.user });
     this.live?.signedIn();
-    if (this.#isBuilt) this.reload({ quietly: true });
+    // Whoever signs in goes on reading where they are; what somebody alone could see goes with them.
+    if (this.#isBuilt) this.reload({ quietly: true, keepsReplies: Boolean(this.api.session) });
   }
 
   #who() {
@@ -485,10 +530,11 @@ export class ThreadKitElement extends HTMLElement {
     if (isShown) this.toast(text);
   }
 
-  /** @param {string} text @param {{label: string, then: () => void}} [action] */
-  toast(text, action) {
+  /** For those who look. @param {string} text @param {{label: string, then: () => void}} [action] */
+  async toast(text, action) {
+    await this.#dress();
     this.layer.querySelector(".toast")?.remove();
-    const toast = h("div", { class: "toast", part: "toast", role: "status" }, text, action && button(action.label, () => (toast.remove(), action.then()), { class: "quiet" }));
+    const toast = h("div", { class: "toast", part: "toast" }, text, action && button(action.label, () => (toast.remove(), action.then()), { class: "quiet" }));
     this.layer.append(toast);
     setTimeout(() => toast.remove(), action ? 8000 : 5000);
   }
@@ -499,6 +545,7 @@ export class ThreadKitElement extends HTMLElement {
     if (error instanceof Unreachable) return words.say("offline");
     if (!(error instanceof Refused)) return words.say("failed");
     if (error.code && words.has(`error_${error.code}`)) return words.say(`error_${error.code}`, { seconds: error.retryAfter, ...error.problem });
+    if (error.status === 429 && error.retryAfter > 90) return words.say("error_later", { when: words.within(error.retryAfter) });
     if (error.status === 429) return words.say("error_429", { seconds: error.retryAfter ?? 60 });
     if (error.status === 503) return words.say("error_503");
     return error.message || words.say("failed");
@@ -512,7 +559,7 @@ export class ThreadKitElement extends HTMLElement {
   #failed(/** @type {any} */ error) {
     this.list.removeAttribute("aria-busy");
     this.list.replaceChildren(
-      h("li", { class: "empty error", role: "alert" }, h("p", null, this.sentence(error)), button(this.words.say("try_again"), () => (this.#skeleton(), this.reload()), { class: "wide" })),
+      h("li", { class: "empty error" }, h("p", { role: "alert" }, this.sentence(error)), button(this.words.say("try_again"), () => (this.#skeleton(), this.reload()), { class: "wide" })),
     );
     this.tell("error", { code: error.code ?? "", message: error.message });
   }
@@ -529,32 +576,25 @@ export class ThreadKitElement extends HTMLElement {
     }
   }
 
-  // --- Keys and what comes later -------------------------------------------------------------------------------------
-
-  /** j and k walk through the comments, r replies, u votes up. @param {KeyboardEvent} event */
-  #key(event) {
-    const typing = /** @type {HTMLElement} */ (event.composedPath()[0]);
-    if (event.ctrlKey || event.metaKey || event.altKey || typing.closest("textarea, input, select, dialog, [role=menu]")) return;
-    const shown = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll("article")]).filter((one) => one.offsetParent !== null);
-    const at = shown.findIndex((one) => one.contains(typing));
-    const id = shown[at]?.dataset.id;
-    if (event.key === "j" || event.key === "k") (shown[event.key === "j" ? at + 1 : Math.max(0, at - 1)] ?? shown.at(-1))?.focus();
-    else if (event.key === "r" && id && !this.isClosed) this.reply(id);
-    else if (event.key === "u" && id) this.vote(id, "up");
-    else return;
-    event.preventDefault();
-  }
+  // --- What comes later -------------------------------------------------------------------------------------
 
   /** What nobody misses in the first moment. */
   async #later() {
     const round = this.#round;
     const idle = globalThis.requestIdleCallback ?? ((/** @type {any} */ then) => setTimeout(then, 200));
     await new Promise((then) => idle(then, { timeout: 2000 }));
-    const { Live } = await import("./live.js");
+    const [{ Live }, { pressed }] = await this.#with(Promise.all([import("./live.js"), import("./keys.js")]));
     if (round !== this.#round) return;
+    this.root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => pressed(this, event));
     this.live = new Live(this);
     this.compose();
   }
+}
+
+function sheetOf(/** @type {string} */ style) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(style);
+  return sheet;
 }
 
 if (!customElements.get("thread-kit")) customElements.define("thread-kit", ThreadKitElement);

@@ -2,16 +2,26 @@
 
 import { button, cleaned, h, icon } from "./dom.js";
 import { Refused } from "./api.js";
+import { NOBODY } from "./thread.js";
 
 const DRAFT_DAYS = 14;
-/** @type {[string, any, string, string, string][]} what, icon, before, after, and the key with Ctrl */
+/** @type {Record<string, string>} */
+const PICTURES = {
+  bold: "M7 5h6a3.5 3.5 0 012 6.4A3.8 3.8 0 0113.5 19H7zm3 2.5v3h2.5a1.5 1.5 0 000-3zm0 5.5v3.5h3a1.7 1.7 0 000-3.5z",
+  italic: "M10 5h8v2.4h-2.9l-3.2 9.2H15V19H6v-2.4h3l3.2-9.2H10z",
+  link: "M10.6 13.4a1 1 0 010-1.4l3.5-3.5a3 3 0 114.2 4.2l-2 2a1 1 0 11-1.4-1.4l2-2a1 1 0 00-1.4-1.4L12 13.4a1 1 0 01-1.4 0zm2.8-2.8a1 1 0 010 1.4l-3.5 3.5a3 3 0 11-4.2-4.2l2-2a1 1 0 111.4 1.4l-2 2a1 1 0 001.4 1.4l3.5-3.5a1 1 0 011.4 0z",
+  code: "M8.7 7.3L4 12l4.7 4.7 1.4-1.4L6.8 12l3.3-3.3zm6.6 0L13.9 8.7l3.3 3.3-3.3 3.3 1.4 1.4L20 12z",
+  quote: "M6 7h5v5c0 3-1.5 5-4 5v-2c1.2 0 2-1 2-2.5H6zm8 0h5v5c0 3-1.5 5-4 5v-2c1.2 0 2-1 2-2.5h-3z",
+  list: "M4 6h2v2H4zm4 0h12v2H8zM4 11h2v2H4zm4 0h12v2H8zm-4 5h2v2H4zm4 0h12v2H8z",
+};
+/** @type {[string, string, string, string][]} what, before, after, and the key with Ctrl */
 const TOOLS = [
-  ["bold", "bold", "**", "**", "b"],
-  ["italic", "italic", "*", "*", "i"],
-  ["link", "link", "[", "](https://)", "k"],
-  ["code", "code", "`", "`", "e"],
-  ["quote", "quote", "\n> ", "", ""],
-  ["list", "list", "\n- ", "", ""],
+  ["bold", "**", "**", "b"],
+  ["italic", "*", "*", "i"],
+  ["link", "[", "](https://)", "k"],
+  ["code", "`", "`", "e"],
+  ["quote", "\n> ", "", ""],
+  ["list", "\n- ", "", ""],
 ];
 
 export class Composer {
@@ -35,6 +45,7 @@ export class Composer {
       oninput: () => this.#typed(),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
       onfocus: () => this.#focused(),
+      onblur: () => (this.people.hidden = true),
     });
     this.trap = h("input", { class: "trap", tabindex: "-1", autocomplete: "off", "aria-hidden": "true", name: "website" });
     this.tools = h("div", { class: "toolbar", role: "toolbar", "aria-label": words.say("formatting") }, ...TOOLS.map((tool) => this.#tool(tool)));
@@ -43,10 +54,10 @@ export class Composer {
     this.counter = h("span", { class: "muted counter", "aria-live": "off" });
     this.error = h("p", { class: "error", role: "alert", hidden: true });
     this.submit = button(words.say(about.edit ? "save" : about.parent ? "post_reply" : "post"), () => this.send(), { class: "primary", part: "submit" });
-    this.people = h("ul", { class: "people", role: "listbox", hidden: true });
+    this.people = h("ul", { class: "people", role: "listbox", "aria-label": words.say("people"), hidden: true });
     this.element = h(
       "div",
-      { class: "composer open", part: "composer" },
+      { class: about.parent || about.edit || this.#draft() ? "composer open" : "composer", part: "composer" },
       this.tools,
       h("div", { class: "field" }, this.box, this.people, this.shown),
       this.trap,
@@ -67,7 +78,11 @@ export class Composer {
   close(giveBack = false) {
     this.element.remove();
     if (this.app.replying === this) this.app.replying = null;
-    if (this.about.edit) this.app.refresh(this.about.edit.id);
+    if (this.about.edit) {
+      const view = this.app.views.get(this.about.edit.id);
+      if (view) view.editing = null;
+      this.app.refresh(this.about.edit.id);
+    }
     const id = this.about.edit?.id ?? this.about.parent;
     if (giveBack && id) this.app.views.get(id)?.article.focus({ preventScroll: true });
   }
@@ -75,6 +90,7 @@ export class Composer {
   // --- Typing --------------------------------------------------------------------------------------------------------
 
   #focused() {
+    this.element.classList.add("open");
     // Sites that let no guests in ask before somebody has written a page.
     const { app } = this;
     const mayBeGuest = app.site?.methods?.some((/** @type {any} */ way) => way.type === "anonymous");
@@ -133,21 +149,21 @@ export class Composer {
       event.stopPropagation();
       this.close(true);
     } else if (hasModifier) {
-      const tool = TOOLS.find((one) => one[4] === event.key.toLowerCase());
+      const tool = TOOLS.find((one) => one[3] && one[3] === event.key.toLowerCase());
       if (tool) {
         event.preventDefault();
-        this.#wrap(tool[2], tool[3]);
+        this.#wrap(tool[1], tool[2]);
       }
     }
   }
 
-  /** @param {[string, any, string, string, string]} tool */
-  #tool([name, picture, before, after, key]) {
+  /** @param {[string, string, string, string]} tool */
+  #tool([name, before, after, key]) {
     const label = this.app.words.say(`tool_${name}`);
     return h(
       "button",
       { type: "button", class: "quiet round", "aria-label": label, title: key ? `${label} (Ctrl+${key.toUpperCase()})` : label, onclick: () => this.#wrap(before, after) },
-      icon(picture),
+      icon(PICTURES[name]),
     );
   }
 
@@ -181,7 +197,7 @@ export class Composer {
   #complete() {
     const before = this.box.value.slice(0, this.box.selectionStart);
     const asked = /(?:^|\s)@([A-Za-z0-9_-]*)$/.exec(before)?.[1];
-    const found = asked === undefined ? [] : this.app.thread.names().filter((/** @type {string} */ name) => name.toLowerCase().startsWith(asked.toLowerCase())).slice(0, 5);
+    const found = asked === undefined ? [] : names(this.app.thread).filter((/** @type {string} */ name) => name.toLowerCase().startsWith(asked.toLowerCase())).slice(0, 5);
     this.people.hidden = !found.length;
     this.people.replaceChildren(
       ...found.map((/** @type {string} */ name, /** @type {number} */ at) =>
@@ -281,6 +297,7 @@ export class Composer {
     } catch (error) {
       app.thread.drop(draftId);
       app.refresh(draftId);
+      if (parent) app.refresh(parent);
       app.summary();
       this.element.hidden = false;
       throw error;
@@ -312,4 +329,11 @@ export class Composer {
     if (error instanceof Refused && error.code === "username_required") import("./account.js").then(({ openAccount }) => openAccount(this.app, this.submit));
     this.box.focus();
   }
+}
+
+/** Whom one can address: members who take part. @param {import("./thread.js").Thread} thread @returns {string[]} */
+function names(thread) {
+  const found = new Map();
+  for (const { author, name } of thread.comments.values()) if (author !== NOBODY && !name.startsWith("__anon")) found.set(name.toLowerCase(), name);
+  return [...found.values()];
 }

@@ -2,6 +2,8 @@
 
 import { h, icon } from "./dom.js";
 
+const CLOSE = "M6.4 5L5 6.4 10.6 12 5 17.6 6.4 19 12 13.4 17.6 19 19 17.6 13.4 12 19 6.4 17.6 5 12 10.6z";
+
 /** A dialog that gives the focus back where it came from. @param {any} app @param {string} title @param {any[]} content @param {Record<string, any>} [props] */
 export function dialog(app, title, content, props) {
   const before = app.shadowRoot.activeElement;
@@ -12,7 +14,7 @@ export function dialog(app, title, content, props) {
       "div",
       { class: "dialog-head" },
       h("h3", null, title),
-      h("button", { type: "button", class: "quiet round", "aria-label": app.words.say("close"), onclick: () => box.close() }, icon("close")),
+      h("button", { type: "button", class: "quiet round", "aria-label": app.words.say("close"), onclick: () => box.close() }, icon(CLOSE)),
     ),
     ...content,
   );

@@ -12,10 +12,11 @@
 
   /** @type {Map<string, Promise<Response>>} */
   const early = first?.early ?? new Map();
-  const ask = (/** @type {string} */ url, /** @type {RequestInit} */ how) => {
-    const key = url;
-    if (!early.has(key)) early.set(key, fetch(url, how));
-    return /** @type {Promise<Response>} */ (early.get(key));
+  const ask = (/** @type {string} */ url, /** @type {RequestInit} */ how, name = url) => {
+    if (early.has(name)) return;
+    const answer = fetch(url, how);
+    answer.catch(() => {}); // whoever waits for it hears of it
+    early.set(name, answer);
   };
 
   const languages = Object.keys(assets)
@@ -40,13 +41,13 @@
   const permalink = () => /^#comment-([0-9a-f-]{36})$/.exec(location.hash)?.[1] ?? null;
 
   /** What is read of a page's comments, the same for the early request and for the real one. */
-  const question = (/** @type {Record<string, string | null | undefined>} */ options) => {
+  const question = (/** @type {Record<string, any>} */ options) => {
     const query = new URLSearchParams();
     if (options.pageId) query.set("page_id", options.pageId);
     query.set("page_url", options.url || canonical());
-    if (options.sort) query.set("sort", options.sort);
-    query.set("limit", "25");
-    const wanted = permalink();
+    query.set("sort", options.sort || "top");
+    query.set("limit", String(options.limit ?? 25));
+    const wanted = options.around ?? permalink();
     if (wanted) query.set("around", wanted);
     return `/v1/comments?${query}`;
   };
@@ -60,18 +61,18 @@
     const words = language(options.lang);
     ask(address("style.css"), {});
     ask(address(`locales/${words}.json`), {});
-    if (options.project && !localStored(options.project)) {
-      const headers = { projectid: options.project };
-      ask(base + question(options), { headers });
-      ask(`${base}/v1/site`, { headers });
+    if (options.project) {
+      const token = tokenOf(options.project);
+      const headers = { projectid: options.project, ...(token && { authorization: `Bearer ${token}` }) };
+      for (const url of [base + question(options), `${base}/v1/site`]) ask(url, { headers }, url + token);
     }
     return load();
   };
-  const localStored = (/** @type {string} */ project) => {
+  const tokenOf = (/** @type {string} */ project) => {
     try {
-      return localStorage.getItem(`threadkit:${project}`);
+      return JSON.parse(localStorage.getItem(`threadkit:${project}`) ?? "{}").token ?? "";
     } catch {
-      return null;
+      return "";
     }
   };
 
@@ -91,9 +92,10 @@
     eye.observe(element);
   };
 
-  const kit =
-    first ??
-    /** @type {any} */ ({
+  // count.js, or strings of the page's own, may have been here before.
+  const kit = first?.mount
+    ? first
+    : Object.assign(first ?? {}, {
       base,
       early,
       address,
@@ -101,7 +103,7 @@
       canonical,
       permalink,
       question,
-      strings: {},
+      strings: first?.strings ?? {},
       /** Put a thread into an element (or a selector); resolves with the <thread-kit> inside it. */
       async mount(/** @type {Element | string} */ target, /** @type {Record<string, any>} */ options = {}) {
         const place = typeof target === "string" ? document.querySelector(target) : target;
@@ -112,6 +114,7 @@
           if (value != null) element.setAttribute(name, value);
         }
         place.append(element);
+        attend(element);
         await load();
         return element;
       },
@@ -132,9 +135,13 @@
     });
   window.ThreadKit = kit;
 
-  const begin = (/** @type {Element} */ element) => {
+  const begun = new WeakSet();
+  const attend = (/** @type {Element} */ element) => {
+    if (begun.has(element)) return;
+    begun.add(element);
     const options = optionsOf(element);
-    options.mode === "iframe" ? load() : prepare(options);
+    const begin = () => (options.mode === "iframe" ? load() : prepare(options));
+    options.loading === "lazy" ? whenSeen(element, begin) : begin();
   };
   if (script.dataset.project) {
     const element = document.createElement("thread-kit");
@@ -144,12 +151,7 @@
     }
     script.after(element);
   }
-  const found = () => {
-    for (const element of document.querySelectorAll("thread-kit")) {
-      if (element.getAttribute("loading") === "lazy") whenSeen(element, () => begin(element));
-      else begin(element);
-    }
-  };
+  const found = () => document.querySelectorAll("thread-kit").forEach(attend);
   found();
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", found);
 })();

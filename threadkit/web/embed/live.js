@@ -62,7 +62,9 @@ export class Live {
 
   #state(/** @type {"connected" | "disconnected"} */ state) {
     this.app.connection.textContent = this.app.words.say(state);
-    this.app.root.dataset.connection = state;
+    // Nobody is told of a connection that they did not have yet.
+    this.wasConnected ||= state === "connected";
+    this.app.connection.classList.toggle("lost", this.wasConnected && state === "disconnected");
   }
 
   #connect() {
@@ -91,8 +93,12 @@ export class Live {
       if (this.socket !== socket) return;
       this.socket = undefined;
       this.#state("disconnected");
-      if (!isConnected) this.failures += 1;
-      if (event.code !== 4404) this.#later();
+      if (event.code === 4404) return;
+      this.#later();
+      // Only where the rest gets through is it the sockets that do not.
+      if (!isConnected) this.catchUp().then((isReached) => isReached && (this.failures += 1));
+      // A session that ended is renewed, or given up, by the next call that needs it.
+      if (event.code === 4401) app.api.get("/v1/users/me").catch(() => {});
     });
   }
 
@@ -102,7 +108,7 @@ export class Live {
     const query = new URLSearchParams({ ...app.page, key: app.api.project, version: String(app.thread.version) });
     const stream = (this.stream = new EventSource(`${app.api.base}/v1/events?${query}`));
     stream.addEventListener("open", () => this.#state("connected"));
-    for (const method of METHODS) stream.addEventListener(method, (event) => this.#hear({ method, params: JSON.parse(/** @type {MessageEvent} */ (event).data) }));
+    for (const method of METHODS) stream.addEventListener(method, (event) => this.#hear(JSON.parse(/** @type {MessageEvent} */ (event).data)));
     stream.addEventListener("error", () => {
       stream.close();
       if (this.stream !== stream) return;
@@ -114,10 +120,17 @@ export class Live {
   }
 
   #poll(/** @type {number} */ seconds) {
-    clearInterval(this.polling);
-    this.polling = setInterval(() => this.catchUp(), seconds * 1000);
-    this.#state("connected");
-    this.catchUp();
+    const ask = async () => {
+      const isReached = await this.catchUp();
+      if (!this.polling) return;
+      this.#state(isReached ? "connected" : "disconnected");
+      if (isReached) return;
+      this.#hangUp();
+      this.failures = 0;
+      this.#later();
+    };
+    this.polling = setInterval(ask, seconds * 1000);
+    ask();
   }
 
   /** Not all at once: everybody who lost the same server comes back at another moment. */
@@ -183,19 +196,21 @@ export class Live {
     this.catchUp();
   }
 
-  /** Only what changed since the version we have; all of it when that is too much. */
+  /** Only what changed since the version we have; all of it when that is too much. Says whether the server answered. */
   async catchUp() {
     const { app } = this;
     try {
       const changes = await app.api.get(`/v1/changes?${app.pageQuery}&since=${app.thread.version}`);
-      if (changes.resync) return void (await app.reload({ quietly: true }));
+      if (changes.resync) await app.reload({ quietly: true, keepsReplies: true });
+      if (changes.resync) return true;
       for (const id of changes.removed) this.on_delete_comment({ comment_id: id });
       for (const wire of changes.comments) this.#known(wire);
       app.thread.version = changes.version;
       app.thread.total = changes.total;
       app.summary();
+      return true;
     } catch {
-      // The next look finds it.
+      return false; // the next look finds it
     }
   }
 
@@ -239,7 +254,7 @@ export class Live {
     const comment = this.app.thread.comments.get(params.comment_id);
     if (!comment) return;
     Object.assign(comment, { text: params.content, html: params.content_html, edited: true, modified: Math.floor(Date.now() / 1000) });
-    if (!this.app.views.get(comment.id)?.body.querySelector(".composer")) this.app.refresh(comment.id);
+    this.app.refresh(comment.id);
   }
 
   on_delete_comment(/** @type {any} */ params) {
@@ -262,8 +277,7 @@ export class Live {
     const comment = this.app.thread.comments.get(params.comment_id);
     if (!comment) return;
     Object.assign(comment, { up: params.upvotes, down: params.downvotes });
-    const view = this.app.views.get(comment.id);
-    if (!view?.actions.contains(this.app.shadowRoot.activeElement)) this.app.refresh(comment.id);
+    this.app.refresh(comment.id);
   }
 
   on_pin_update(/** @type {any} */ params) {
@@ -287,8 +301,7 @@ export class Live {
   }
 
   on_overloaded(/** @type {any} */ params) {
-    this.socket?.close();
-    this.socket = undefined;
+    this.#hangUp();
     this.#poll(params?.every_s ?? 20);
   }
 

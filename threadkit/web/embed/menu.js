@@ -3,7 +3,7 @@
 import { Composer } from "./composer.js";
 import { dialog } from "./dialog.js";
 import { button, h } from "./dom.js";
-import { avatar } from "./view.js";
+import { place } from "./place.js";
 
 const REASONS = ["spam", "harassment", "hate_speech", "misinformation", "other"];
 
@@ -25,14 +25,18 @@ export function openMenu(app, anchor, id) {
     ...(isMine ? [] : [/** @type {[string, () => void]} */ ([words.say("block"), () => block(app, comment)])]),
     ...(isMine && ["rejected", "spam"].includes(comment.status) ? [/** @type {[string, () => void]} */ ([words.say("appeal"), () => appeal(app, id)])] : []),
   ];
+  if (anchor.getAttribute("aria-expanded") === "true") return;
   const menu = h("div", { class: "menu", role: "menu", part: "menu", "aria-label": words.say("menu") });
+  const until = new AbortController();
   const close = (giveBack = true) => {
+    until.abort();
     menu.remove();
-    anchor.setAttribute("aria-expanded", "false");
-    app.shadowRoot.removeEventListener("pointerdown", outside, true);
-    if (giveBack) anchor.focus();
+    // Something may have drawn the comment again meanwhile.
+    const button = app.views.get(id)?.actions.querySelector("[data-action=menu]");
+    button?.setAttribute("aria-expanded", "false");
+    if (giveBack) button?.focus();
   };
-  const outside = (/** @type {Event} */ event) => event.composedPath().includes(menu) || close(false);
+  const outside = (/** @type {Event} */ event) => event.composedPath().includes(menu) || event.composedPath().includes(anchor) || close(false);
   menu.append(...items.map(([text, then]) => h("button", { type: "button", role: "menuitem", tabindex: "-1", onclick: () => (close(), then()) }, text)));
   menu.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     const all = /** @type {HTMLElement[]} */ ([...menu.children]);
@@ -44,19 +48,19 @@ export function openMenu(app, anchor, id) {
     event.preventDefault();
     event.stopPropagation();
   });
-  app.layer.querySelector(".menu")?.remove();
   anchor.setAttribute("aria-expanded", "true");
-  anchor.after(menu);
-  app.shadowRoot.addEventListener("pointerdown", outside, true);
-  /** @type {HTMLElement} */ (menu.firstElementChild).focus();
+  anchor.addEventListener("click", (event) => (event.stopImmediatePropagation(), close()), { signal: until.signal, capture: true });
+  document.addEventListener("pointerdown", outside, { signal: until.signal, capture: true });
+  place(app, anchor, menu);
+  /** @type {HTMLElement} */ (menu.firstElementChild).focus({ preventScroll: true });
 }
 
 function edit(/** @type {any} */ app, /** @type {any} */ comment) {
   const view = app.views.get(comment.id);
-  const composer = new Composer(app, { edit: comment });
-  view.body.replaceChildren(composer.element);
+  view.editing = new Composer(app, { edit: comment });
+  view.body.replaceChildren(view.editing.element);
   view.actions.replaceChildren();
-  composer.focus();
+  view.editing.focus();
 }
 
 /** Asks once more, in place. */
@@ -99,7 +103,7 @@ async function pin(/** @type {any} */ app, /** @type {string} */ id) {
 }
 
 async function copyLink(/** @type {any} */ app, /** @type {string} */ id) {
-  const url = `${location.href.split("#")[0]}#comment-${id}`;
+  const url = `${(app.getAttribute("url") || location.href).split("#")[0]}#comment-${id}`;
   try {
     await navigator.clipboard.writeText(url);
     app.announce(app.words.say("copied"), true);
@@ -166,7 +170,9 @@ async function block(/** @type {any} */ app, /** @type {any} */ comment) {
   try {
     await app.api.call("POST", `/v1/users/${comment.author}/block`);
     await app.reload({ quietly: true });
-    app.toast(words.say("blocked", { name: words.name(comment.name) }), {
+    const done = words.say("blocked", { name: words.name(comment.name) });
+    app.announce(done);
+    app.toast(done, {
       label: words.say("undo"),
       then: async () => {
         await app.api.call("DELETE", `/v1/users/${comment.author}/block`);
@@ -175,25 +181,5 @@ async function block(/** @type {any} */ app, /** @type {any} */ comment) {
     });
   } catch (error) {
     app.complain(error);
-  }
-}
-
-/** Who somebody is: since when, how much, how liked. @param {any} app @param {HTMLElement} anchor @param {any} comment */
-export async function showCard(app, anchor, comment) {
-  const { words } = app;
-  const name = words.name(comment.name);
-  const facts = h("p", { class: "muted" }, words.say("loading"));
-  dialog(app, name, [h("div", { class: "card" }, avatar(app, comment), facts)]);
-  try {
-    const person = await app.api.get(`/v1/users/${comment.author}`);
-    facts.replaceChildren(
-      words.say("card_since", { date: new Intl.DateTimeFormat(words.lang, { dateStyle: "long" }).format(new Date(person.created_at)) }),
-      h("br"),
-      words.say("card_comments", { n: person.total_comments }),
-      " · ",
-      words.say("card_karma", { n: person.karma }),
-    );
-  } catch {
-    facts.textContent = words.say(words.isGuest(comment.name) ? "card_guest" : "card_unknown");
   }
 }

@@ -25,7 +25,7 @@
  */
 
 export const DELETED = "deleted";
-const NOBODY = "d0000000-0000-0000-0000-000000000000";
+export const NOBODY = "d0000000-0000-0000-0000-000000000000";
 
 export class Thread {
   constructor() {
@@ -43,10 +43,12 @@ export class Thread {
     this.pinned = new Set();
   }
 
-  /** Take an answer of `GET /v1/comments`; `isMore` adds to what is there. @param {any} answer @param {boolean} [isMore] */
-  take(answer, isMore = false) {
-    if (!isMore) {
-      this.comments.clear();
+  /** Take an answer of `GET /v1/comments`: more of it, or all anew, where replies that were opened may stay. @param {any} answer @param {{isMore?: boolean, keepsReplies?: boolean}} [how] */
+  take(answer, how) {
+    /** @type {Map<string, Comment>} */
+    const before = how?.isMore ? new Map() : this.comments;
+    if (!how?.isMore) {
+      this.comments = new Map();
       this.roots = [];
       this.pinned = new Set((answer.pinned ?? []).map((/** @type {any} */ pin) => pin[0]));
     }
@@ -57,7 +59,33 @@ export class Thread {
     this.next = answer.next ?? null;
     const added = answer.tree.c.filter((/** @type {any} */ one) => !this.comments.has(one.i));
     for (const one of added) this.roots.push(this.#keep(one, null));
+    if (how?.keepsReplies) for (const comment of [...this.comments.values()]) this.#reopen(comment, before);
+    for (const draft of before.values()) if (draft.sending) this.#resend(draft);
     return added.map((/** @type {any} */ one) => one.i);
+  }
+
+  /** Replies that were loaded by hand stay. @param {Comment} comment @param {Map<string, Comment>} before */
+  #reopen(comment, before) {
+    const old = before.get(comment.id);
+    for (const id of comment.more ? (old?.replies ?? []) : []) {
+      const reply = before.get(id);
+      if (this.comments.has(id) || !reply || reply.sending) continue;
+      this.comments.set(id, { ...reply, vote: null, replies: [], more: reply.replies.length + reply.more });
+      comment.replies.push(id);
+      comment.more -= 1;
+      comment.cursor = /** @type {Comment} */ (old).cursor;
+      this.#reopen(/** @type {Comment} */ (this.comments.get(id)), before);
+    }
+    comment.more = Math.max(0, comment.more);
+  }
+
+  /** What is on its way is in no answer yet. @param {Comment} draft */
+  #resend(draft) {
+    const list = draft.parent ? this.comments.get(draft.parent)?.replies : this.roots;
+    if (!list) return;
+    this.comments.set(draft.id, draft);
+    draft.parent ? list.push(draft.id) : list.unshift(draft.id);
+    this.total += 1;
   }
 
   /** Take an answer of `…/replies`. @param {string} parentId @param {any} answer */
@@ -184,13 +212,5 @@ export class Thread {
     comment.vote = comment.vote === direction ? null : direction;
     if (comment.vote) comment[comment.vote] += 1;
     return () => Object.assign(comment, before);
-  }
-
-  /** People who take part, for completing names. */
-  names() {
-    const found = new Map();
-    for (const comment of this.comments.values())
-      if (comment.author !== NOBODY && !comment.name.startsWith("__anon")) found.set(comment.name.toLowerCase(), comment.name);
-    return [...found.values()];
   }
 }

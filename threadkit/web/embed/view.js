@@ -6,6 +6,10 @@ import { DELETED } from "./thread.js";
 const FOLD_AT = -5;
 const DEEPEST_INDENT = 6;
 const GONE = ["pending", "rejected", "spam"];
+const ARROWS = { up: "M12 5l7 8h-4v6H9v-6H5z", down: "M12 19l-7-8h4V5h6v6h4z" };
+const DOTS = "M5 10.5a1.5 1.5 0 110 3 1.5 1.5 0 010-3zm7 0a1.5 1.5 0 110 3 1.5 1.5 0 010-3zm7 0a1.5 1.5 0 110 3 1.5 1.5 0 010-3z";
+
+const CARD = ["click", "focus", "pointerenter"];
 
 /** @typedef {import("./thread.js").Comment} Comment */
 
@@ -16,6 +20,8 @@ export class CommentView {
     this.id = comment.id;
     this.isFolded = comment.up - comment.down <= FOLD_AT;
     this.isCollapsed = false;
+    /** @type {any} the composer in which it is being changed */
+    this.editing = null;
     this.list = h("ol", { class: "replies", role: "list" });
     this.body = h("div", { class: "body", part: "body", dir: "auto" });
     this.head = h("header", { class: "head", part: "comment-header" });
@@ -32,21 +38,28 @@ export class CommentView {
     );
     this.element = h("li", { class: "item" }, this.article, this.list, this.more);
     this.update(comment);
-    for (const id of comment.replies) this.list.append(app.viewOf(id).element);
+    this.arrange(comment);
+  }
+
+  /** Its replies, in their order. @param {Comment} comment */
+  arrange(comment) {
+    arrange(this.list, comment.replies.map((id) => this.app.viewOf(id).element));
   }
 
   /** @param {Comment} comment */
   update(comment) {
     const { app } = this;
     const depth = app.thread.depth(comment.id);
+    const focused = this.actions.contains(app.shadowRoot.activeElement) ? app.shadowRoot.activeElement.dataset.action : null;
     this.element.classList.toggle("deep", depth >= DEEPEST_INDENT);
     this.element.classList.toggle("root", depth === 0);
     this.article.className = `comment ${comment.status} ${comment.sending ? "sending" : ""}`;
     this.article.setAttribute("aria-label", app.words.say("comment_by", { name: app.words.name(comment.name) }));
     this.head.replaceChildren(...this.#head(comment));
-    this.#body(comment);
-    this.actions.replaceChildren(...(comment.status === DELETED || this.isHidden(comment) ? [] : this.#actions(comment)));
+    if (!this.editing) this.#body(comment);
+    this.actions.replaceChildren(...(comment.status === DELETED || this.editing || this.isHidden(comment) ? [] : this.#actions(comment)));
     this.replies(comment);
+    if (focused) this.actions.querySelector(`[data-action="${focused}"]`)?.focus({ preventScroll: true });
   }
 
   isHidden(/** @type {Comment} */ comment) {
@@ -59,7 +72,7 @@ export class CommentView {
     const here = comment.replies.length;
     this.list.hidden = this.isCollapsed || here === 0;
     const parts = [];
-    if (here && this.isCollapsed) parts.push(button(words.say("show_replies", { n: here + comment.more }), () => this.collapse(false), { class: "quiet" }));
+    if (here && this.isCollapsed) parts.push(button(words.say("show_replies", { n: here + comment.more }), () => this.collapse(false), { class: "quiet", "aria-expanded": "false" }));
     else if (comment.more) {
       const show = button(words.say("more_replies", { n: comment.more }), () => this.app.loadReplies(this.id, show), { class: "quiet" });
       parts.push(show);
@@ -72,7 +85,7 @@ export class CommentView {
     const comment = this.app.thread.comments.get(this.id);
     if (!comment) return;
     this.update(comment);
-    if (!isCollapsed) this.list.querySelector("article")?.focus({ preventScroll: true });
+    (isCollapsed ? this.more.querySelector("button") : this.list.querySelector("article"))?.focus({ preventScroll: true });
   }
 
   /** @param {Comment} comment */
@@ -100,11 +113,10 @@ export class CommentView {
       avatar(app, comment),
       h(
         "button",
-        { type: "button", class: "name", part: "name", "aria-haspopup": "dialog", onclick: (/** @type {Event} */ event) => app.showCard(event, comment) },
+        { type: "button", class: "name", part: "name", ...Object.fromEntries(CARD.map((what) => [`on${what}`, (/** @type {Event} */ event) => app.showCard(event, comment)])) },
         h("bdi", null, name),
       ),
       ...badges.map((badge) => h("span", { class: `badge ${/** @type {any} */ (badge)[1]}`, part: "badge" }, /** @type {any} */ (badge)[0])),
-      h("span", { class: "dot", "aria-hidden": "true" }, "·"),
       link,
       comment.edited && h("span", { class: "muted", title: words.date(comment.modified) }, words.say("edited")),
       answers && h("span", { class: "muted" }, words.say("in_reply_to", { name: words.name(answers.name) })),
@@ -147,19 +159,20 @@ export class CommentView {
       isApproved && !app.isClosed && button(words.say("reply"), () => app.reply(comment.id), { class: "quiet", "data-action": "reply" }),
       comment.replies.length > 0 &&
         !this.isCollapsed &&
-        button(words.say("collapse"), () => this.collapse(true), { class: "quiet", "aria-expanded": "true" }),
+        button(words.say("collapse"), () => this.collapse(true), { class: "quiet", "aria-expanded": "true", "data-action": "collapse" }),
       h(
         "button",
         {
           type: "button",
           class: "quiet round",
           "data-testid": "comment-menu",
+          "data-action": "menu",
           "aria-haspopup": "menu",
           "aria-expanded": "false",
           "aria-label": words.say("menu"),
           onclick: (/** @type {Event} */ event) => app.openMenu(event, comment.id),
         },
-        icon("more"),
+        icon(DOTS),
       ),
     ].filter(Boolean);
   }
@@ -172,13 +185,19 @@ export class CommentView {
       {
         type: "button",
         class: `vote ${direction}`,
+        "data-action": direction,
         "aria-pressed": String(isMine),
         "aria-label": this.app.words.say(direction === "up" ? "upvote" : "downvote"),
         onclick: () => this.app.vote(comment.id, direction),
       },
-      icon(direction),
+      icon(ARROWS[direction]),
     );
   }
+}
+
+/** Put elements in order without touching a list that is in order. @param {HTMLElement} list @param {HTMLElement[]} elements */
+export function arrange(list, elements) {
+  if (elements.length !== list.children.length || elements.some((one, at) => list.children[at] !== one)) list.replaceChildren(...elements);
 }
 
 /** Somebody's picture: their own, or their initial on a colour that stays theirs. @param {any} app @param {{avatar?: string | null, name: string, author: string}} who */

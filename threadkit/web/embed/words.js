@@ -43,6 +43,12 @@ export class Words {
     return this.say("now");
   }
 
+  /** "in 2 hours". @param {number} seconds */
+  within(seconds) {
+    const [unit, length] = STEPS.find(([, one]) => seconds >= one) ?? STEPS[5];
+    return this.times.format(Math.ceil(seconds / length), unit);
+  }
+
   date(/** @type {number} */ seconds) {
     return this.dates.format(new Date(seconds * 1000));
   }

@@ -1,4 +1,4 @@
-"""What a visitor does on a page: read, write, vote, reply, edit, delete."""
+"""One line in a page, a visitor, and the first comment."""
 
 from typing import Any
 

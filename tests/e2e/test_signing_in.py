@@ -1,0 +1,132 @@
+"""Ways in, and that one stays in: in this tab, after a reload, in the other tab."""
+
+import re
+import uuid
+from typing import Any
+
+from playwright.async_api import expect
+
+from tests.e2e.conftest import Host, Talk
+from tests.integration.server.program import Server
+from tests.wait import until
+
+
+def fresh_address() -> str:
+    return f"{uuid.uuid4().hex[:10]}@example.org"
+
+
+async def newest_code(server: Server, before: int) -> str:
+    found: list[str] = []
+
+    def has_come() -> bool:
+        mails = [line for line in server.said[before:].splitlines() if "mail_not_sent" in line]
+        found[:] = re.findall(r"\b(\d{6})\b", " ".join(mails))
+        return bool(found)
+
+    await until(has_come, "the code in the log")
+    return found[-1]
+
+
+async def test_an_address_and_a_code_let_somebody_in(server: Server, host: Host, talk: Talk, visit: Any) -> None:
+    visitor = await visit()
+    await visitor.open(talk.url)
+    await visitor.button("Sign in").click()
+    before = len(server.said)
+    await visitor.page.get_by_placeholder("E-mail").fill(fresh_address())
+    await visitor.button("Continue").click()
+    code = visitor.page.get_by_placeholder("Code")
+    await expect(code).to_be_focused()
+    await code.fill("000000")
+    await visitor.button("Continue").click()
+    await expect(visitor.page.get_by_role("alert")).to_have_text("This code is not right.")
+    await visitor.shot("code")
+    await code.fill(await newest_code(server, before))
+    await visitor.button("Continue").click()
+    name = f"Emil{uuid.uuid4().hex[:6]}"
+    called = visitor.page.get_by_placeholder("Your name")
+    await expect(called).to_be_focused()
+    await called.fill(name)
+    await visitor.button("Continue").click()
+    await expect(visitor.button(name)).to_be_visible()
+    await visitor.page.reload()
+    await expect(visitor.button(name)).to_be_visible()
+
+
+async def test_an_account_with_a_password_is_made_left_and_entered_again(talk: Talk, visit: Any) -> None:
+    name, address, secret = f"Pia{uuid.uuid4().hex[:6]}", fresh_address(), "a long and quiet river"
+    visitor = await visit()
+    await visitor.open(talk.url)
+    await visitor.button("Sign in").click()
+    await visitor.button("Use a password").click()
+    await visitor.button("Create an account").click()
+    await visitor.page.get_by_placeholder("Your name").fill(name)
+    await visitor.page.get_by_placeholder("E-mail").fill(address)
+    await visitor.page.get_by_placeholder("Password").fill(secret)
+    await visitor.shot("register")
+    await visitor.button("Create account").click()
+    await expect(visitor.button(name)).to_be_visible()
+    await visitor.button(name).click()
+    await visitor.button("Sign out").click()
+    await expect(visitor.button("Sign in")).to_be_visible()
+    await visitor.button("Sign in").click()
+    await visitor.button("Use a password").click()
+    dialog = visitor.page.get_by_test_id("auth-modal")
+    await dialog.get_by_placeholder("E-mail").fill(address)
+    await dialog.get_by_placeholder("Password").fill("wrong")
+    await dialog.get_by_role("button", name="Sign in").click()
+    await expect(visitor.page.get_by_role("alert")).to_have_text("Address or password is not right.")
+    await dialog.get_by_placeholder("Password").fill(secret)
+    await dialog.get_by_role("button", name="Sign in").click()
+    await expect(visitor.button(name)).to_be_visible()
+
+
+async def test_two_tabs_know_of_each_other(talk: Talk, visit: Any) -> None:
+    visitor = await visit()
+    await visitor.open(talk.url)
+    other = await visitor.page.context.new_page()
+    await other.goto(talk.url)
+    await expect(other.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
+    await visitor.be_guest("Tabea")
+    await expect(other.get_by_role("button", name="tabea", exact=True)).to_be_visible()
+    await other.get_by_role("button", name="tabea", exact=True).click()
+    await other.get_by_role("button", name="Sign out", exact=True).click()
+    await expect(visitor.button("Sign in")).to_be_visible()
+    assert visitor.complaints == []
+
+
+async def test_who_closes_the_dialog_is_where_they_were(talk: Talk, visit: Any) -> None:
+    visitor = await visit()
+    await visitor.open(talk.url)
+    await visitor.box.fill("Not yet")
+    await visitor.button("Post").click()
+    await expect(visitor.page.get_by_test_id("auth-modal")).to_be_visible()
+    await visitor.page.keyboard.press("Escape")
+    await expect(visitor.page.get_by_test_id("auth-modal")).to_have_count(0)
+    await expect(visitor.box).to_have_value("Not yet")
+    await expect(visitor.box).to_be_focused()
+    await expect(visitor.page.get_by_test_id("comment")).to_have_count(0)
+
+
+async def test_a_window_of_another_origin_cannot_sign_anybody_in(talk: Talk, visit: Any) -> None:
+    visitor = await visit()
+    await visitor.page.route(
+        "**/v1/site",
+        lambda route: route.fulfill(
+            json={**talk.call("GET", "/v1/site"), "methods": [{"id": "github", "type": "oauth", "name": "GitHub"}]}
+        ),
+    )
+    await visitor.page.context.route(
+        "**/auth/github**",
+        lambda route: route.fulfill(content_type="text/html", body="<title>Sign in there</title>"),
+    )
+    await visitor.open(talk.url)
+    await visitor.button("Sign in").click()
+    async with visitor.page.expect_popup() as opened:
+        await visitor.button("Continue with GitHub").click()
+    popup = await opened.value
+    told = {"type": "threadkit:oauth:success", "token": "t", "refresh_token": "r", "user": {"id": "1", "name": "Olga"}}
+    await visitor.page.evaluate("told => window.postMessage(told, '*')", told)
+    await expect(visitor.page.get_by_test_id("auth-modal")).to_be_visible()
+    await popup.evaluate("told => opener.postMessage(told, '*')", told)
+    await expect(visitor.page.get_by_test_id("auth-modal")).to_have_count(0)
+    await expect(visitor.button("Olga")).to_be_visible()
