@@ -39,6 +39,8 @@ export class CommentView {
     this.element = h("li", { class: "item" }, this.article, this.list, this.more);
     this.update(comment);
     this.arrange(comment);
+    // Threads that are taken for low would all be drawn at once when somebody scrolls to them.
+    if (!comment.parent) this.element.style.containIntrinsicBlockSize = `auto ${120 * this.element.querySelectorAll("article").length}px`;
   }
 
   /** Its replies, in their order. @param {Comment} comment */
