@@ -34,7 +34,7 @@ export async function openNotifications(app, _anchor) {
 function entry(/** @type {any} */ app, /** @type {any} */ note, /** @type {() => void} */ close) {
   const { words, api } = app;
   const who = note.from_user ? words.name(note.from_user.name) : note.from_name ? words.name(note.from_name) : words.say("somebody");
-  const kind = note.notification_type === "mod_action" ? `mod_${note.action ?? "other"}` : note.notification_type === "report_outcome" ? `report_${note.outcome ?? "stays"}` : note.notification_type;
+  const kind = kindOf(note);
   const key = words.has(`note_${kind}`) || words.has(`note_${kind}.other`) ? `note_${kind}` : "note_other";
   const line = words.say(key, { name: who, n: note.count });
   const isHere = note.page_id === app.thread.pageId;
@@ -54,6 +54,15 @@ function entry(/** @type {any} */ app, /** @type {any} */ note, /** @type {() =>
     h("a", { href, onclick: seen }, h("strong", null, line), note.excerpt && h("span", { class: "muted", dir: "auto" }, note.excerpt), note.reason && h("span", { class: "muted" }, note.reason)),
     h("span", { class: "muted" }, words.ago(Date.parse(note.created_at) / 1000)),
   );
+}
+
+/** Which sentence tells it. Moderators do more things than authors need words for. @param {any} note */
+function kindOf(note) {
+  if (note.notification_type !== "mod_action") return note.notification_type;
+  if (note.action === "report_outcome") return `report_${note.outcome ?? "stays"}`;
+  if (["approve", "appeal_granted"].includes(note.action)) return "mod_approve";
+  if (["reject", "spam", "delete", "appeal_declined"].includes(note.action)) return "mod_reject";
+  return "mod_other";
 }
 
 /** @param {any} app @param {HTMLElement} _anchor */
