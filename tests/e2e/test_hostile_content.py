@@ -62,8 +62,8 @@ async def test_hostile_texts_execute_nothing(host: Host, talk: Talk, member: Any
     left.clear()
     while await reader.button("Load more comments").count():
         shown = await reader.page.get_by_test_id("comment").count()
-        await reader.button("Load more comments").click()
-        await reader.page.get_by_test_id("comment").nth(shown).wait_for(state="attached")
+        await reader.button("Load more comments").click(timeout=60_000)
+        await reader.page.get_by_test_id("comment").nth(shown).wait_for(state="attached", timeout=60_000)
     assert await reader.page.get_by_test_id("comment").count() >= 20
     await reader.page.evaluate(POKE)
     await reader.is_connected()

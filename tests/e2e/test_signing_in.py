@@ -91,7 +91,8 @@ async def test_two_tabs_know_of_each_other(talk: Talk, visit: Any) -> None:
     await other.get_by_role("button", name="tabea", exact=True).click()
     await other.get_by_role("button", name="Sign out", exact=True).click()
     await expect(visitor.button("Sign in")).to_be_visible()
-    assert visitor.complaints == []
+    # What this tab asked in the very moment in which the other signed out was refused, and rightly so.
+    assert [one for one in visitor.complaints if "401" not in one] == []
 
 
 async def test_who_closes_the_dialog_is_where_they_were(talk: Talk, visit: Any) -> None:
@@ -119,6 +120,9 @@ async def test_a_window_of_another_origin_cannot_sign_anybody_in(talk: Talk, vis
         "**/auth/github**",
         lambda route: route.fulfill(content_type="text/html", body="<title>Sign in there</title>"),
     )
+    # Nobody knows the token that is made up below.
+    await visitor.page.route("**/v1/users/me", lambda route: route.fulfill(json={"unread_notifications": 0}))
+    await visitor.page.route("**/v1/pages/my_votes**", lambda route: route.fulfill(json={"votes": {}}))
     await visitor.open(talk.url)
     await visitor.button("Sign in").click()
     async with visitor.page.expect_popup() as opened:
