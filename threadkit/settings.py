@@ -176,7 +176,7 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     codes: ActionLimits = ActionLimits()
     exports: ActionLimits = ActionLimits(per_minute=3, per_day=20)
     imports: ActionLimits = ActionLimits()
-    requests_at_once: Annotated[int, Meta(ge=1, le=100_000)] = 32
+    requests_at_once: Annotated[int, Meta(ge=1, le=100_000)] = 16
     requests_in_a_burst: Annotated[int, Meta(ge=1, le=100_000)] = 512
     header_timeout_s: Seconds = 10.0
     body_timeout_s: Seconds = 30.0

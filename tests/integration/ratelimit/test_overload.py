@@ -90,7 +90,7 @@ async def test_ten_times_what_can_be_done(server: Server, votes: list[bytes]) ->
     assert set(crowd.took_s) <= {200, 503}
     assert crowd.broken == 0
     assert crowd.count(503) > crowd.count(200) / 2, "or it was no storm"
-    assert crowd.count(200) / SECONDS >= capacity * (0.8 if IS_LONG else 0.1)
+    assert crowd.count(200) / SECONDS >= capacity * (0.5 if IS_LONG else 0.1)
     assert grown_mb <= 50
     # Beside other tests the short one's numbers swing too much to be held to this.
     assert crowd.p99_ms() <= max(3 * unloaded.p99_ms(), 60 if IS_LONG else 1000)
