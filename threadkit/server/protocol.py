@@ -44,6 +44,7 @@ class ReadersProtocol(HttpToolsProtocol):
     _head_bytes = 0
     _watch: asyncio.TimerHandle | None = None
     _is_leaving = False
+    _is_upgraded = False
 
     # --- Slow and endless senders ------------------------------------------------------------------------------------
 
@@ -58,6 +59,7 @@ class ReadersProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
+        self._is_upgraded = True  # from here on the connection is somebody else's
         self._stop_watching()
         super().handle_websocket_upgrade()
 
@@ -76,6 +78,7 @@ class ReadersProtocol(HttpToolsProtocol):
         """Empty lines begin no request, but uvicorn takes them for a sign of life and would wait for ever."""
         return (
             self._since is None
+            and not self._is_upgraded
             and self.timeout_keep_alive_task is None
             and self._is_idle()
             and not self.transport.is_closing()

@@ -7,6 +7,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -106,7 +107,26 @@ async def test_an_empty_line_does_not_keep_a_connection_for_ever() -> None:
     protocol.connection_lost(OSError())
 
 
+async def test_a_websocket_is_not_taken_for_an_idle_connection() -> None:
+    """Or it would be closed when the keep-alive time is over."""
+    config = serve.uvicorn_config(Settings(), lambda *_: None)
+    config.load()
+    taken_over = config.ws_protocol_class = Mock()
+    protocol = ReadersProtocol(config, uvicorn.server.ServerState(), {}, asyncio.get_running_loop())
+    protocol.connection_made(Transport())
+    protocol.data_received(
+        b"GET /ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+        b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n"
+    )
+    assert taken_over.called
+    assert protocol.timeout_keep_alive_task is None
+    assert protocol._watch is None
+
+
 class Transport(asyncio.Transport):
+    def set_protocol(self, protocol: object) -> None:
+        pass
+
     def get_extra_info(self, name: str, default: object = None) -> object:
         return default
 
