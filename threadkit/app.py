@@ -54,6 +54,7 @@ from threadkit.sites import role_routes as site_roles
 from threadkit.sites import routes as sites
 from threadkit.sites.access import provide_site, site_guard
 from threadkit.sites.model import PageRule
+from threadkit.staff import routes as staff
 from threadkit.storage.checks import check_store
 from threadkit.storage.client import Store, StoreAddress
 from threadkit.storage.stamp import stamp_store
@@ -65,6 +66,7 @@ from threadkit.users.oauth.model import ProviderEndpoints
 from threadkit.web import assets as web_assets
 from threadkit.web import demo_routes as demo
 from threadkit.web import routes as web
+from threadkit.web import staff_routes as staff_pages
 
 
 class Application:
@@ -219,6 +221,7 @@ class Application:
                         turnstile.challenge_alias,
                         limits.usage,
                         setup.router,
+                        staff.router,
                         oauth.router,
                     ],
                     guards=[by_address(limits=services.request_limits, addresses=self.addresses)],
@@ -254,7 +257,7 @@ class Application:
 
     def _web(self) -> Router:
         """What browsers load: the embed, and pages of ours that show it."""
-        settings, assets = self.services.settings, web_assets.packaged()
+        settings, assets, staff_assets = self.services.settings, web_assets.packaged(), web_assets.packaged_staff()
         pages = Router(
             "/",
             route_handlers=[web.frame_router, *([demo.router] if settings.demo else [])],
@@ -262,8 +265,11 @@ class Application:
         )
         return Router(
             "/",
-            route_handlers=[web.router, pages],
-            dependencies={"assets": Provide(lambda: assets, sync_to_thread=False)},
+            route_handlers=[web.router, staff_pages.router, pages],
+            dependencies={
+                "assets": Provide(lambda: assets, sync_to_thread=False),
+                "staff_assets": Provide(lambda: staff_assets, sync_to_thread=False),
+            },
         )
 
     def _without_scripts(self, opens_by_address: Guard) -> Router:

@@ -73,6 +73,7 @@ from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import RoleService
 from threadkit.sites.service import SiteService
 from threadkit.sites.staff import StaffBadges
+from threadkit.staff.service import StaffService
 from threadkit.storage.client import Store
 from threadkit.storage.keys import Keys
 from threadkit.storage.listener import Listener
@@ -119,6 +120,7 @@ class Services:
     users: UserService
     sessions: SessionService
     sign_in: SignIn
+    staff: StaffService
     setup: SetupService
     comment_queries: CommentQueries
     comments: CommentService
@@ -509,6 +511,14 @@ def build(
         users=users,
         sessions=sessions,
         sign_in=sign_in,
+        staff=StaffService(
+            sign_in=sign_in,
+            sessions=sessions,
+            user_queries=user_queries,
+            site_queries=site_queries,
+            roles=roles,
+            server_name=settings.site.name,
+        ),
         setup=setup,
         comment_queries=comment_queries,
         comments=comments,

@@ -98,7 +98,7 @@ def test_a_circle_is_refused_and_named() -> None:
 
 
 def test_an_import_of_nothing_is_refused_and_named() -> None:
-    with pytest.raises(CannotStart, match=r"app\.js of the embed imports \./gone\.js"):
+    with pytest.raises(CannotStart, match=r"app\.js of /embed/ imports /embed/gone\.js"):
         assets(app='import "./gone.js";')
 
 

@@ -17,6 +17,7 @@ from threadkit.sites.admin_access import provide_actor, provide_own_site, requir
 from threadkit.sites.model import Site, SiteSettings, SiteView, dotted
 from threadkit.sites.roles import Role
 from threadkit.sites.service import PUBLIC_KEY_GRACE_S
+from threadkit.staff.access import requires_recent_proof
 from threadkit.users.access import requires_moderator
 
 LONGEST_GRACE_S = 30 * 86_400
@@ -99,7 +100,7 @@ async def change_site(
     return await _view(services, changed)
 
 
-@delete("/", status_code=202, guards=[requires_owner], summary="Delete a site completely")
+@delete("/", status_code=202, guards=[requires_owner, requires_recent_proof], summary="Delete a site completely")
 async def delete_site(
     data: JSONBody[Confirmation], own_site: NamedDependency[Site], services: NamedDependency[Services]
 ) -> DeletionView:
@@ -108,7 +109,12 @@ async def delete_site(
     return await _deletion(services, await services.deletions.begin(own_site, confirm=data.confirm))
 
 
-@post("/keys/{kind:str}/rotate", status_code=200, guards=[requires_owner], summary="Replace a key by a new one")
+@post(
+    "/keys/{kind:str}/rotate",
+    status_code=200,
+    guards=[requires_owner, requires_recent_proof],
+    summary="Replace a key by a new one",
+)
 async def rotate_key(
     kind: FromPath[str],
     own_site: NamedDependency[Site],

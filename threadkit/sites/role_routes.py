@@ -12,6 +12,7 @@ from threadkit.services import Services
 from threadkit.sites.admin_access import provide_actor, provide_own_site, requires_admin_or_key, requires_owner
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role
+from threadkit.staff.access import requires_recent_proof
 from threadkit.users.model import UserPublic
 from threadkit.users.routes import People
 
@@ -25,7 +26,7 @@ async def list_owners(own_site: NamedDependency[Site], services: NamedDependency
     return await _people(services, own_site, Role.OWNER)
 
 
-@post("/owners", status_code=200, guards=[requires_owner], summary="Make somebody an owner")
+@post("/owners", status_code=200, guards=[requires_owner, requires_recent_proof], summary="Make somebody an owner")
 async def add_owner(
     data: JSONBody[Appointed],
     own_site: NamedDependency[Site],
@@ -35,7 +36,12 @@ async def add_owner(
     await _give(services, own_site, data, Role.OWNER, actor)
 
 
-@delete("/owners/{user_id:str}", status_code=200, guards=[requires_owner], summary="Take ownership from somebody")
+@delete(
+    "/owners/{user_id:str}",
+    status_code=200,
+    guards=[requires_owner, requires_recent_proof],
+    summary="Take ownership from somebody",
+)
 async def remove_owner(
     user_id: FromPath[str],
     own_site: NamedDependency[Site],
@@ -51,7 +57,7 @@ async def list_admins(own_site: NamedDependency[Site], services: NamedDependency
     return await _people(services, own_site, Role.ADMIN)
 
 
-@post("/admins", status_code=200, guards=[requires_owner], summary="Make somebody an admin")
+@post("/admins", status_code=200, guards=[requires_owner, requires_recent_proof], summary="Make somebody an admin")
 async def add_admin(
     data: JSONBody[Appointed],
     own_site: NamedDependency[Site],
@@ -62,7 +68,12 @@ async def add_admin(
     await _give(services, own_site, data, Role.ADMIN, actor)
 
 
-@delete("/admins/{user_id:str}", status_code=200, guards=[requires_owner], summary="Take an admin's role")
+@delete(
+    "/admins/{user_id:str}",
+    status_code=200,
+    guards=[requires_owner, requires_recent_proof],
+    summary="Take an admin's role",
+)
 async def remove_admin(
     user_id: FromPath[str],
     own_site: NamedDependency[Site],
