@@ -14,6 +14,8 @@ from threadkit.comments.snapshots import Snapshots
 from threadkit.counters.queries import CounterQueries
 from threadkit.counters.tally import Tally
 from threadkit.counters.visitors import VisitorHashes
+from threadkit.doctor.service import DoctorService
+from threadkit.doctor.surroundings import Surroundings
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.metrics import Metrics
 from threadkit.http.outbound import Outbound
@@ -146,6 +148,7 @@ class Services:
     moderation_log: ModerationLog
     outbox: OutboxWorker
     rebuild: RebuildService
+    doctor: DoctorService
     rerendering: Rerendering
     rankings: RankingQueries
     reranker: Reranker
@@ -487,6 +490,19 @@ def build(
         reports=reports,
         appeals=appeals,
     )
+    rebuild = RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries)
+    doctor = DoctorService(
+        Surroundings(
+            settings=settings,
+            store=store,
+            keys=keys,
+            keyring=keyring,
+            clock=clock,
+            providers=frozenset(providers),
+            outboxes=outbox_queries,
+            samples=rebuild,
+        )
+    )
     return Services(
         settings=settings,
         keyring=keyring,
@@ -583,7 +599,8 @@ def build(
             user_queries=user_queries,
         ),
         counter_queries=CounterQueries(redis=redis, keys=keys, clock=clock),
-        rebuild=RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries),
+        rebuild=rebuild,
+        doctor=doctor,
         rerendering=Rerendering(redis=redis, keys=keys, queries=comment_queries),
         rankings=RankingQueries(redis=redis, keys=keys),
         reranker=Reranker(redis=redis, keys=keys, clock=clock, site_queries=site_queries),
