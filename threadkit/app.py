@@ -30,6 +30,7 @@ from threadkit.live.sockets import Sockets
 from threadkit.moderation import appeal_routes as appeals
 from threadkit.moderation import log_routes as moderation_log
 from threadkit.moderation import people_routes as people
+from threadkit.moderation import people_search_routes as people_search
 from threadkit.moderation import report_routes as reports
 from threadkit.moderation import routes as moderation
 from threadkit.moderation import turnstile_routes as turnstile
@@ -180,6 +181,7 @@ class Application:
                 pages.router,
                 moderation.router,
                 people.router,
+                people_search.router,
                 reports.router,
                 appeals.router,
                 moderation_log.router,

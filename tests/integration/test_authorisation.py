@@ -121,6 +121,7 @@ ROUTES = {
     ("GET", "/v1/moderation/jobs"): "moderator",
     ("GET", "/v1/moderation/jobs/{job_id}"): "moderator",
     ("DELETE", "/v1/moderation/jobs/{job_id}"): "moderator",
+    ("GET", "/v1/moderation/users"): "moderator",
     ("GET", "/v1/moderation/users/{user_id}"): "moderator",
     ("GET", "/v1/moderation/users/{user_id}/notes"): "moderator",
     ("POST", "/v1/moderation/users/{user_id}/notes"): "moderator",
