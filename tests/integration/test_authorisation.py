@@ -141,6 +141,8 @@ ROUTES = {
     ("PATCH", "/v1/admin/sites/{site_id}"): "owner",
     ("DELETE", "/v1/admin/sites/{site_id}"): "owner",
     ("POST", "/v1/admin/sites/{site_id}/keys/{kind}/rotate"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}/keys"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}/staff"): "managing",
     ("GET", "/v1/admin/sites/{site_id}/owners"): "owner",
     ("POST", "/v1/admin/sites/{site_id}/owners"): "owner",
     ("DELETE", "/v1/admin/sites/{site_id}/owners/{user_id}"): "owner",
