@@ -9,6 +9,7 @@ from threadkit.comments.leaving import Leaving
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.reading import ThreadReader
 from threadkit.comments.rerendering import Rerendering
+from threadkit.comments.search import CommentSearch
 from threadkit.comments.service import CommentService
 from threadkit.comments.snapshots import Snapshots
 from threadkit.counters.queries import CounterQueries
@@ -44,6 +45,7 @@ from threadkit.moderation.notes import NoteService
 from threadkit.moderation.outside.building import Outside, build_outside
 from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.moderation.people import PeopleService
+from threadkit.moderation.people_search import PeopleSearch
 from threadkit.moderation.queries import QueueQueries
 from threadkit.moderation.removing import Remover
 from threadkit.moderation.reporters import ReporterRecords
@@ -125,6 +127,7 @@ class Services:
     staff: StaffService
     setup: SetupService
     comment_queries: CommentQueries
+    comment_search: CommentSearch
     comments: CommentService
     threads: ThreadReader
     page_queries: PageQueries
@@ -141,6 +144,7 @@ class Services:
     appeals: AppealService
     everywhere: BansEverywhere
     people: PeopleService
+    people_search: PeopleSearch
     standing: StandingQueries
     jobs: JobService
     notes: NoteService
@@ -503,6 +507,7 @@ def build(
             samples=rebuild,
         )
     )
+    comment_search = CommentSearch(redis=redis, keys=keys, queries=comment_queries)
     return Services(
         settings=settings,
         keyring=keyring,
@@ -537,6 +542,7 @@ def build(
         ),
         setup=setup,
         comment_queries=comment_queries,
+        comment_search=comment_search,
         comments=comments,
         threads=threads,
         page_queries=page_queries,
@@ -566,6 +572,9 @@ def build(
         reporters=reporters,
         appeals=appeals,
         people=people,
+        people_search=PeopleSearch(
+            redis=redis, keys=keys, clock=clock, comments=comment_search, user_queries=user_queries
+        ),
         everywhere=everywhere,
         standing=standing,
         jobs=jobs,
