@@ -52,7 +52,7 @@ from threadkit.services import build
 from threadkit.settings import Settings
 from threadkit.setup import routes as setup
 from threadkit.sites import admin_routes as site_admin
-from threadkit.sites import key_routes as site_keys
+from threadkit.sites import owner_routes as site_owners
 from threadkit.sites import role_routes as site_roles
 from threadkit.sites import routes as sites
 from threadkit.sites.access import provide_site, site_guard
@@ -179,7 +179,7 @@ class Application:
                 site_admin.router,
                 site_roles.router,
                 doctor.router,
-                site_keys.router,
+                site_owners.router,
                 auth.router,
                 users.router,
                 threads.router,

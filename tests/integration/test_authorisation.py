@@ -154,6 +154,7 @@ ROUTES = {
     ("DELETE", "/v1/admin/sites/{site_id}"): "owner",
     ("POST", "/v1/admin/sites/{site_id}/keys/{kind}/rotate"): "owner",
     ("GET", "/v1/admin/sites/{site_id}/keys"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}/settings/schema"): "owner",
     ("GET", "/v1/admin/sites/{site_id}/staff"): "managing",
     ("GET", "/v1/admin/sites/{site_id}/owners"): "owner",
     ("POST", "/v1/admin/sites/{site_id}/owners"): "owner",

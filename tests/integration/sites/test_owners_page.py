@@ -116,3 +116,28 @@ async def test_staff_is_one_list_with_since_when(
     assert {one["since"] for one in (await manage(http, new_site, "GET", "/staff")).json()["staff"]} == {None}
     other = await app.services.sites.create("Other", "other.example")
     assert (await owner.call("GET", f"/v1/admin/sites/{other.site.id}/staff")).status_code == 403
+
+
+async def test_the_owner_gets_all_settings_described(http: httpx.AsyncClient, new_site: NewSite) -> None:
+    schema = (await manage(http, new_site, "GET", "/settings/schema")).json()
+    values = (await manage(http, new_site, "GET")).json()["settings"]
+    for setting in schema["settings"]:
+        value = values
+        for step in setting["name"].split("."):
+            value = value[step]
+    by_name = {setting["name"]: setting for setting in schema["settings"]}
+    assert by_name["edit_window_minutes"] | {"explanation": ""} == {
+        "name": "edit_window_minutes",
+        "group": "writing",
+        "type": "integer",
+        "default": 15,
+        "explanation": "",
+        "may_be_null": False,
+        "is_secret": False,
+        "choices": None,
+        "min": 0,
+        "max": 525_600,
+        "max_length": None,
+        "pattern": None,
+        "max_items": None,
+    }

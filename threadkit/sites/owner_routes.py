@@ -1,4 +1,4 @@
-"""A site's keys: which there are, when they were made, and when they were last used."""
+"""For the owner's page: a site's keys and when they were last used, and what each of its settings is for."""
 
 from litestar import Router, get
 from litestar.di import NamedDependency, Provide
@@ -9,6 +9,7 @@ from threadkit.counters.model import KEY_KINDS, MINUTE_MS, KeyKind
 from threadkit.services import Services
 from threadkit.sites.admin_access import provide_own_site, requires_owner
 from threadkit.sites.model import Site
+from threadkit.sites.settings_schema import SettingsSchema, settings_schema
 
 
 class KeyView(Struct, kw_only=True):
@@ -55,6 +56,12 @@ async def list_keys(own_site: NamedDependency[Site], services: NamedDependency[S
     return SiteKeyring(keys, replaced)
 
 
+@get("/settings/schema", guards=[requires_owner], summary="What each setting of a site does")
+async def describe_settings(own_site: NamedDependency[Site]) -> SettingsSchema:
+    """Type, limits, default and a sentence for each, in groups. The values are in `GET /v1/admin/sites/{site_id}`."""
+    return settings_schema()
+
+
 def _used(used_ms: int | None, made_ms: int) -> str | None:
     """When a key was last used, unless that was the one before it."""
     return iso(used_ms) if used_ms is not None and used_ms + MINUTE_MS > made_ms else None
@@ -62,7 +69,7 @@ def _used(used_ms: int | None, made_ms: int) -> str | None:
 
 router = Router(
     "/admin/sites/{site_id:str}",
-    route_handlers=[list_keys],
+    route_handlers=[list_keys, describe_settings],
     dependencies={"own_site": Provide(provide_own_site)},
     tags=["Administration"],
 )
