@@ -47,6 +47,7 @@ from threadkit.render.access import address_guard
 from threadkit.render.form import FormTokens, form_limit
 from threadkit.render.problem_pages import ProblemPages
 from threadkit.render.queries import FeedQueries
+from threadkit.sending import routes as sending
 from threadkit.server.protocol import Patience
 from threadkit.services import build
 from threadkit.settings import Settings
@@ -64,6 +65,7 @@ from threadkit.storage.stamp import stamp_store
 from threadkit.users import auth_routes as auth
 from threadkit.users import routes as users
 from threadkit.users.access import provide_device, provide_maybe_viewer, provide_viewer
+from threadkit.users.oauth import operator_routes as oauth_operator
 from threadkit.users.oauth import routes as oauth
 from threadkit.users.oauth.model import ProviderEndpoints
 from threadkit.web import assets as web_assets
@@ -195,6 +197,8 @@ class Application:
                 notifications.router,
                 turnstile.router,
                 users.create_user,
+                sending.router,
+                oauth_operator.router,
             ],
             guards=[opens_site],
             dependencies={

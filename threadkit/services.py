@@ -70,6 +70,7 @@ from threadkit.ratelimit.windows import Windows
 from threadkit.rebuild.reranking import RankingQueries, Reranker
 from threadkit.rebuild.service import RebuildService
 from threadkit.sending.service import PostOffice, build_office
+from threadkit.sending.testing import MailTester
 from threadkit.settings import Settings
 from threadkit.setup.service import SetupService
 from threadkit.sites.deletion import SiteDeletions
@@ -89,6 +90,7 @@ from threadkit.users.oauth.provider import Provider
 from threadkit.users.oauth.provider_sessions import ProviderSessions
 from threadkit.users.oauth.providers import build_outbound, build_providers
 from threadkit.users.oauth.service import OAuthService
+from threadkit.users.oauth.testing import ProviderTester
 from threadkit.users.passwords import Passwords
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
@@ -108,6 +110,7 @@ class Services:
     store: Store
     listener: Listener
     office: PostOffice
+    mail_tester: MailTester
     passwords: Passwords
     addresses: ClientAddresses
     limiter_outage: Outage
@@ -172,6 +175,7 @@ class Services:
     screener: Screener
     providers: Mapping[str, Provider]
     oauth: OAuthService
+    provider_tester: ProviderTester
 
     async def start(self, *, is_worker: bool = False) -> None:
         """What runs beside the requests, or all that `threadkit worker` is for."""
@@ -516,6 +520,7 @@ def build(
         store=store,
         listener=listener,
         office=office,
+        mail_tester=MailTester(office=office, windows=windows, settings=settings.mail),
         passwords=passwords,
         addresses=addresses,
         limiter_outage=outage,
@@ -619,4 +624,10 @@ def build(
         screener=screener,
         providers=providers,
         oauth=oauth,
+        provider_tester=ProviderTester(
+            build=lambda: build_providers(settings, endpoints, outbound, clock),
+            outbound=outbound,
+            windows=windows,
+            base_url=settings.base_url,
+        ),
     )

@@ -54,8 +54,8 @@ class SiteQueries:
 
     async def first_id(self) -> SiteId | None:
         """The site that was made first: whoever owns it runs this server."""
-        first = await self._redis.zrange(self._keys.shared.sites(), 0, 0)
-        return first[0] if first else None
+        found = await self._redis.zrange(self._keys.shared.sites(), 0, 0)
+        return SiteId(found[0]) if found else None
 
     async def opened_by(self, api_key: str) -> OpenedSite | None:
         """The site an API key opens, or None."""
