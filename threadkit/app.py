@@ -17,6 +17,7 @@ from threadkit.comments.fast_lane import PATH, FastLane
 from threadkit.counters import routes as counters
 from threadkit.docs import routes as docs
 from threadkit.health import routes as health
+from threadkit.health import store_routes as store_health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
 from threadkit.http.admission import Admission
@@ -36,6 +37,7 @@ from threadkit.moderation import routes as moderation
 from threadkit.moderation import turnstile_routes as turnstile
 from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.notifications import routes as notifications
+from threadkit.outbox import routes as outbox
 from threadkit.pages import routes as pages
 from threadkit.problems import ProblemHandlers
 from threadkit.ratelimit import routes as limits
@@ -195,6 +197,8 @@ class Application:
                 users.create_user,
                 sending.router,
                 oauth_operator.router,
+                outbox.router,
+                store_health.router,
             ],
             guards=[opens_site],
             dependencies={

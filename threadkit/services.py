@@ -15,6 +15,7 @@ from threadkit.comments.snapshots import Snapshots
 from threadkit.counters.queries import CounterQueries
 from threadkit.counters.tally import Tally
 from threadkit.counters.visitors import VisitorHashes
+from threadkit.health.store import StoreReports
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.metrics import Metrics
 from threadkit.http.outbound import Outbound
@@ -105,6 +106,7 @@ class Services:
     clock: Clock
     keys: Keys
     store: Store
+    store_reports: StoreReports
     listener: Listener
     office: PostOffice
     mail_tester: MailTester
@@ -500,6 +502,7 @@ def build(
         clock=clock,
         keys=keys,
         store=store,
+        store_reports=StoreReports(store=store, keys=keys, clock=clock),
         listener=listener,
         office=office,
         mail_tester=MailTester(office=office, windows=windows, settings=settings.mail),
