@@ -40,6 +40,7 @@ from threadkit.notifications import routes as notifications
 from threadkit.outbox import routes as outbox
 from threadkit.pages import routes as pages
 from threadkit.problems import ProblemHandlers
+from threadkit.ratelimit import operator_routes as limits_operator
 from threadkit.ratelimit import routes as limits
 from threadkit.ratelimit.access import by_address, limited
 from threadkit.ratelimit.lane import ReaderLimits
@@ -199,6 +200,7 @@ class Application:
                 oauth_operator.router,
                 outbox.router,
                 store_health.router,
+                limits_operator.router,
             ],
             guards=[opens_site],
             dependencies={

@@ -162,6 +162,7 @@ ROUTES = {
     ("GET", "/v1/admin/pages/{page_id}/views"): "admin",
     ("POST", "/v1/admin/server/mail/test"): "operator",
     ("GET", "/v1/admin/server/store"): "operator",
+    ("GET", "/v1/admin/server/limits"): "operator",
     ("GET", "/v1/admin/server/outbox"): "operator",
     ("POST", "/v1/admin/server/outbox/retry-all"): "operator",
     ("POST", "/v1/admin/server/outbox/{letter_id}/retry"): "operator",
