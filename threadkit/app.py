@@ -18,6 +18,7 @@ from threadkit.counters import routes as counters
 from threadkit.docs import routes as docs
 from threadkit.doctor import routes as doctor
 from threadkit.health import routes as health
+from threadkit.health import store_routes as store_health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
 from threadkit.http.admission import Admission
@@ -37,8 +38,10 @@ from threadkit.moderation import routes as moderation
 from threadkit.moderation import turnstile_routes as turnstile
 from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.notifications import routes as notifications
+from threadkit.outbox import routes as outbox
 from threadkit.pages import routes as pages
 from threadkit.problems import ProblemHandlers
+from threadkit.ratelimit import operator_routes as limits_operator
 from threadkit.ratelimit import routes as limits
 from threadkit.ratelimit.access import by_address, limited
 from threadkit.ratelimit.lane import ReaderLimits
@@ -199,6 +202,9 @@ class Application:
                 users.create_user,
                 sending.router,
                 oauth_operator.router,
+                outbox.router,
+                store_health.router,
+                limits_operator.router,
             ],
             guards=[opens_site],
             dependencies={

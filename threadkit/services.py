@@ -17,6 +17,7 @@ from threadkit.counters.tally import Tally
 from threadkit.counters.visitors import VisitorHashes
 from threadkit.doctor.service import DoctorService
 from threadkit.doctor.surroundings import Surroundings
+from threadkit.health.store import StoreReports
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.metrics import Metrics
 from threadkit.http.outbound import Outbound
@@ -108,6 +109,7 @@ class Services:
     clock: Clock
     keys: Keys
     store: Store
+    store_reports: StoreReports
     listener: Listener
     office: PostOffice
     mail_tester: MailTester
@@ -518,6 +520,7 @@ def build(
         clock=clock,
         keys=keys,
         store=store,
+        store_reports=StoreReports(store=store, keys=keys, clock=clock),
         listener=listener,
         office=office,
         mail_tester=MailTester(office=office, windows=windows, settings=settings.mail),

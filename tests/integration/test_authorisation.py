@@ -173,6 +173,12 @@ ROUTES = {
     ("GET", "/v1/admin/sites/{site_id}/usage"): "admin",
     ("GET", "/v1/admin/pages/{page_id}/views"): "admin",
     ("POST", "/v1/admin/server/mail/test"): "operator",
+    ("GET", "/v1/admin/server/store"): "operator",
+    ("GET", "/v1/admin/server/limits"): "operator",
+    ("GET", "/v1/admin/server/outbox"): "operator",
+    ("POST", "/v1/admin/server/outbox/retry-all"): "operator",
+    ("POST", "/v1/admin/server/outbox/{letter_id}/retry"): "operator",
+    ("DELETE", "/v1/admin/server/outbox/{letter_id}"): "operator",
     ("GET", "/v1/admin/server/providers"): "operator",
     ("POST", "/v1/admin/server/providers/{name}/test"): "operator",
 }

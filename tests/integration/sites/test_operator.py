@@ -24,7 +24,7 @@ async def test_owners_of_later_sites_are_not_operators(
         await app.services.roles.grant(site.site.id, UserId(ada.id), Role.OWNER)
     far = await abroad(app, http, ada, later)
     place = path.replace("{name}", "google").replace("{letter_id}", "1-0")
-    body = {} if method in ("POST", "PUT", "PATCH") else None
+    body: dict[str, str] | None = {} if method in ("POST", "PUT", "PATCH") else None
     for answer in (
         await far.call(method, place, body),
         await http.request(method, place, json=body, headers={"projectid": later.secret_key}),

@@ -17,5 +17,7 @@ start([
   { id: "doctor", least: "owner", group: "watch", load: () => import("./admin/doctor.js") },
   { id: "sites", least: "owner", group: "server", load: () => import("./admin/sites.js") },
   { id: "mail", least: "operator", group: "server", load: () => import("./admin/mail.js") },
+  { id: "store", least: "operator", group: "server", load: () => import("./admin/store.js") },
+  { id: "outbox", least: "operator", group: "server", load: () => import("./admin/outbox.js") },
   { id: "danger", least: "admin", group: "end", load: () => import("./admin/danger.js") },
 ]);

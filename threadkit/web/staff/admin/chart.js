@@ -4,9 +4,9 @@ import { h } from "../ui.js";
 import { count, table } from "./parts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 640;
-const HEIGHT = 160;
-const LEFT = 44;
+const WIDTH = 440;
+const HEIGHT = 140;
+const LEFT = 40;
 const BELOW = 20;
 const ABOVE = 6;
 

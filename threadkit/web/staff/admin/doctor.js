@@ -27,13 +27,14 @@ export async function show(app, place) {
 
 /** @param {import("../shell.js").App} app @param {any} found */
 function verdict(app, found) {
-  const n = found.checks.filter((/** @type {any} */ check) => check.state === "bad").length;
+  const { words } = app;
+  const [bad, warnings] = ["bad", "warning"].map((state) => found.checks.filter((/** @type {any} */ check) => check.state === state).length);
   return h(
     "p",
-    { class: `notice ${n ? "bad" : "ok"}` },
-    h("strong", null, n ? app.words.say("doctor_bad", { n }) : app.words.say("doctor_well")),
+    { class: `notice ${bad ? "bad" : warnings ? "warning" : "ok"}` },
+    h("strong", null, bad ? words.say("doctor_bad", { n: bad }) : warnings ? words.say("doctor_warnings", { n: warnings }) : words.say("doctor_well")),
     " ",
-    app.words.say(found.is_whole_server ? "doctor_server" : "doctor_site"),
+    words.say(found.is_whole_server ? "doctor_server" : "doctor_site"),
     " ",
     when(app, seconds(found.looked_at)),
   );

@@ -18,10 +18,10 @@ export async function show(app, place) {
   const attention = card(words.say("attention"), todo(app, waiting), health);
   place.append(
     head(app, "overview"),
-    isNew ? firstSteps(app) : null,
+    isNew ? firstSteps(app) : "",
     attention,
-    numbers(app, usage.days ?? []),
-    isNew ? null : card(words.say("snippet_title"), h("p", { class: "muted" }, words.say("snippet_text", { domain: app.site.domain })), copyable(app, snippet(app.site), words.say("snippet_title"))),
+    numbers(app, usage.days),
+    isNew ? "" : card(words.say("snippet_title"), h("p", { class: "muted" }, words.say("snippet_text", { domain: app.site.domain })), copyable(app, snippet(app.site), words.say("snippet_title"))),
   );
   if (app.may("owner")) await reds(app, health);
 }

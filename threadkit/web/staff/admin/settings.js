@@ -49,7 +49,7 @@ export async function show(app, place, rest) {
 
 /** @param {import("../shell.js").App} app @param {string} id @param {string} title @param {string} explanation @param {any[]} parts */
 function group(app, id, title, explanation, parts) {
-  return h("details", { class: "card group", "data-group": id }, h("summary", null, h("h2", null, title), h("p", { class: "muted" }, explanation)), h("div", { class: "settings" }, parts));
+  return h("details", { class: "card group", "data-group": id }, h("summary", null, h("h2", null, title), h("p", { class: "muted" }, explanation)), h("form", { class: "settings", onsubmit: (/** @type {Event} */ event) => event.preventDefault() }, parts));
 }
 
 /** The site's name and domain are no settings to the API; to people they are. @param {import("../shell.js").App} app */
