@@ -30,6 +30,7 @@ from threadkit.live.sockets import Sockets
 from threadkit.moderation import appeal_routes as appeals
 from threadkit.moderation import log_routes as moderation_log
 from threadkit.moderation import people_routes as people
+from threadkit.moderation import people_search_routes as people_search
 from threadkit.moderation import report_routes as reports
 from threadkit.moderation import routes as moderation
 from threadkit.moderation import turnstile_routes as turnstile
@@ -50,6 +51,7 @@ from threadkit.services import build
 from threadkit.settings import Settings
 from threadkit.setup import routes as setup
 from threadkit.sites import admin_routes as site_admin
+from threadkit.sites import key_routes as site_keys
 from threadkit.sites import role_routes as site_roles
 from threadkit.sites import routes as sites
 from threadkit.sites.access import provide_site, site_guard
@@ -175,6 +177,7 @@ class Application:
                 sites.router,
                 site_admin.router,
                 site_roles.router,
+                site_keys.router,
                 auth.router,
                 users.router,
                 threads.router,
@@ -182,6 +185,7 @@ class Application:
                 pages.router,
                 moderation.router,
                 people.router,
+                people_search.router,
                 reports.router,
                 appeals.router,
                 moderation_log.router,

@@ -9,6 +9,7 @@ from threadkit.comments.leaving import Leaving
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.reading import ThreadReader
 from threadkit.comments.rerendering import Rerendering
+from threadkit.comments.search import CommentSearch
 from threadkit.comments.service import CommentService
 from threadkit.comments.snapshots import Snapshots
 from threadkit.counters.queries import CounterQueries
@@ -42,6 +43,7 @@ from threadkit.moderation.notes import NoteService
 from threadkit.moderation.outside.building import Outside, build_outside
 from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.moderation.people import PeopleService
+from threadkit.moderation.people_search import PeopleSearch
 from threadkit.moderation.queries import QueueQueries
 from threadkit.moderation.removing import Remover
 from threadkit.moderation.reporters import ReporterRecords
@@ -123,6 +125,7 @@ class Services:
     staff: StaffService
     setup: SetupService
     comment_queries: CommentQueries
+    comment_search: CommentSearch
     comments: CommentService
     threads: ThreadReader
     page_queries: PageQueries
@@ -139,6 +142,7 @@ class Services:
     appeals: AppealService
     everywhere: BansEverywhere
     people: PeopleService
+    people_search: PeopleSearch
     standing: StandingQueries
     jobs: JobService
     notes: NoteService
@@ -487,6 +491,7 @@ def build(
         reports=reports,
         appeals=appeals,
     )
+    comment_search = CommentSearch(redis=redis, keys=keys, queries=comment_queries)
     return Services(
         settings=settings,
         keyring=keyring,
@@ -521,6 +526,7 @@ def build(
         ),
         setup=setup,
         comment_queries=comment_queries,
+        comment_search=comment_search,
         comments=comments,
         threads=threads,
         page_queries=page_queries,
@@ -550,6 +556,9 @@ def build(
         reporters=reporters,
         appeals=appeals,
         people=people,
+        people_search=PeopleSearch(
+            redis=redis, keys=keys, clock=clock, comments=comment_search, user_queries=user_queries
+        ),
         everywhere=everywhere,
         standing=standing,
         jobs=jobs,
