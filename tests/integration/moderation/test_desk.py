@@ -33,6 +33,7 @@ async def test_the_queue_shows_the_authors_record_and_the_pages_title(
     first, second, _ = [await write(ada, f"number {number}") for number in range(3)]
     await decide(mo, "approve", first["i"])
     await decide(mo, "reject", second["i"])
+    await app.services.outbox.drain()
     (item,) = (await mo.call("GET", "/v1/moderation/queue")).json()["items"]
     assert (item["page_title"], item["status"]) == ("A page", "pending")
     created_at = item["author"].pop("created_at")
