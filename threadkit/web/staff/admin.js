@@ -19,5 +19,6 @@ start([
   { id: "mail", least: "operator", group: "server", load: () => import("./admin/mail.js") },
   { id: "store", least: "operator", group: "server", load: () => import("./admin/store.js") },
   { id: "outbox", least: "operator", group: "server", load: () => import("./admin/outbox.js") },
+  { id: "limits", least: "operator", group: "server", load: () => import("./admin/limits.js") },
   { id: "danger", least: "admin", group: "end", load: () => import("./admin/danger.js") },
 ]);

@@ -147,7 +147,7 @@ export class App {
         h(
           "div",
           { class: "who" },
-          h("a", { href: document.body.dataset.page === "mod" ? "/admin" : "/mod" }, words.say(document.body.dataset.page === "mod" ? "go_admin" : "go_mod")),
+          this.#elsewhere(),
           h("span", { class: "name" }, words.name(this.me.user.name)),
           button(words.say("sign_out"), () => this.signOut(), { class: "quiet" }),
         ),
@@ -172,6 +172,13 @@ export class App {
     if (location.hash === this.here) return;
     if (await this.#mayLeave()) this.#go();
     else history.replaceState(null, "", this.here || "#/");
+  }
+
+  /** The way to the other page, for those who have something to do there. */
+  #elsewhere() {
+    const isMod = document.body.dataset.page === "mod";
+    if (isMod && this.me.sites.every((/** @type {any} */ site) => site.role === "moderator")) return null;
+    return h("a", { href: isMod ? "/admin" : "/mod" }, this.words.say(isMod ? "go_admin" : "go_mod"));
   }
 
   /** @param {string} path behind `#/` */

@@ -17,7 +17,6 @@ const KINDS = {
 /** @param {import("../shell.js").App} app @param {HTMLElement} place */
 export async function show(app, place) {
   const { words } = app;
-  const names = new Names(app);
   const kind = h("select", null, h("option", { value: "" }, words.say("log_all")), Object.keys(KINDS).map((one) => h("option", { value: one }, words.say(`log_kind_${one}`))));
   const list = h("ol", { class: "log" });
   const foot = h("div", { class: "stack" });
@@ -29,16 +28,15 @@ export async function show(app, place) {
     for (let round = 0; round < MOST_ROUNDS && hasMore && found < PAGE; round += 1) {
       const answer = await app.api.get(`/v1/moderation/log?limit=${wanted ? MOST_AT_ONCE : PAGE}${before && `&before=${before}`}`);
       const entries = answer.entries.filter((/** @type {any} */ entry) => !wanted || wanted.test(entry.action));
-      list.append(...entries.map((/** @type {any} */ entry) => row(app, entry, names)));
+      list.append(...entries.map((/** @type {any} */ entry) => row(app, entry, answer.names)));
       found += entries.length;
-      hasMore = answer.has_more;
-      before = answer.entries.at(-1)?.id ?? before;
+      hasMore = answer.next !== null;
+      before = answer.next ?? "";
     }
     foot.replaceChildren(
       ...(list.children.length ? [] : [empty(words.say("log_empty"), words.say("log_empty_text"))]),
       ...(hasMore ? [doing(app, words.say("load_more"), load)] : []),
     );
-    names.fill();
   };
   const anew = async () => {
     before = "";
@@ -51,13 +49,14 @@ export async function show(app, place) {
   await load();
 }
 
-/** @param {import("../shell.js").App} app @param {any} entry @param {Names} names */
+/** @param {import("../shell.js").App} app @param {any} entry @param {Record<string, string>} names */
 function row(app, entry, names) {
   const { words } = app;
+  const who = (/** @type {string} */ id) => h("span", { title: id }, words.name(names[id] ?? "[deleted]"));
   return h(
     "li",
     null,
-    h("p", null, entry.by ? names.of(entry.by) : words.say("log_server"), " · ", h("strong", null, deed(app, entry.action)), entry.user_id ? [" · ", names.of(entry.user_id)] : null),
+    h("p", null, entry.by ? who(entry.by) : words.say("log_server"), " · ", h("strong", null, deed(app, entry.action)), entry.user_id ? [" · ", who(entry.user_id)] : null),
     h("p", { class: "muted" }, when(app, entry.at_ms / 1000), entry.count === undefined ? null : ` · ${words.say("log_count", { n: entry.count })}`, entry.until_ms ? ` · ${words.say("log_until", { when: words.date(entry.until_ms / 1000) })}` : null),
     entry.reason ? h("p", null, h("q", null, entry.reason)) : null,
     entry.before || entry.after ? h("p", { class: "change" }, h("del", null, h("span", { class: "sr" }, words.say("log_before")), entry.before ?? "–"), " → ", h("ins", null, h("span", { class: "sr" }, words.say("log_after")), entry.after ?? "–")) : null,
@@ -71,42 +70,6 @@ function deed(app, action) {
   const plain = undone ? action.slice(5) : action;
   const said = app.words.has(`did_${plain}`) ? app.words.say(`did_${plain}`) : plain.replaceAll("_", " ");
   return undone ? app.words.say("did_undo", { what: said }) : said;
-}
-
-/** Entries hold ids, people want names: each is asked for once, a few at a time. */
-class Names {
-  /** @param {import("../shell.js").App} app */
-  constructor(app) {
-    this.app = app;
-    /** @type {Map<string, HTMLElement[]>} */
-    this.waiting = new Map();
-    /** @type {Map<string, string>} */
-    this.known = new Map([[app.me.user.id, app.words.name(app.me.user.name)]]);
-  }
-
-  /** @param {string} id */
-  of(id) {
-    const known = this.known.get(id);
-    const place = h("span", { class: "name", title: id }, known ?? `${id.slice(0, 8)}…`);
-    if (!known) this.waiting.set(id, [...(this.waiting.get(id) ?? []), place]);
-    return place;
-  }
-
-  async fill() {
-    const ids = [...this.waiting.keys()];
-    const next = async () => {
-      for (let id = ids.pop(); id; id = ids.pop()) {
-        const name = await this.app.api.get(`/v1/users/${id}`).then(
-          (user) => this.app.words.name(user.name),
-          () => this.app.words.say("deleted_author"),
-        );
-        this.known.set(id, name);
-        for (const place of this.waiting.get(id) ?? []) place.textContent = name;
-        this.waiting.delete(id);
-      }
-    };
-    await Promise.all([next(), next(), next(), next()]);
-  }
 }
 
 /** A file that only whoever is signed in may have. @param {import("../shell.js").App} app @param {string} path @param {string} name */
