@@ -85,7 +85,8 @@ function allowedBy(host, domain, entries) {
 function hostOf(text) {
   try {
     const url = new URL(/^https?:\/\//i.test(text) ? text : `http://${text}`);
-    return url.username || !url.hostname || url.hostname.includes("*") ? null : url.hostname.replace(/\.$/, "");
+    const host = url.hostname.replace(/\.$/, "");
+    return !url.username && /^([a-z0-9_][a-z0-9._-]*|\[[0-9a-f:.]+\])$/.test(host) ? host : null;
   } catch {
     return null;
   }
