@@ -424,6 +424,7 @@ def build(
         site_queries=site_queries,
         roles=roles,
         registry=user_registry,
+        user_queries=user_queries,
         passwords=passwords,
     )
     metrics = Metrics()

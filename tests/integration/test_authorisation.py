@@ -43,6 +43,7 @@ ROUTES = {
     ("POST", "/v1/staff/confirm"): "open",
     ("GET", "/setup"): "open",
     ("POST", "/setup"): "open",
+    ("GET", "/setup/done"): "open",
     ("GET", "/avatar/{name}"): "open",
     ("GET", "/auth/{provider}"): "open",
     ("GET", "/auth/{provider}/callback"): "open",

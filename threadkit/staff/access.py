@@ -75,5 +75,10 @@ def staff_cookie(settings: Settings, value: str) -> Cookie:
 
 
 async def provide_staff(request: Request, services: NamedDependency[Services]) -> Viewer:
+    return await staff_of(request, services)
+
+
+async def staff_of(request: Request, services: Services) -> Viewer:
+    """Who sits there by their cookie; raises when nobody does."""
     name = cookie_name(is_https=services.settings.base_url.startswith("https://"))
     return await services.staff.who(request.cookies.get(name, "")[:4096])

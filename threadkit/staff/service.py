@@ -70,10 +70,10 @@ class StaffService:
 
     async def by_password(self, email: str, password: str, device: Device) -> Arrival:
         user = await self._sign_in.who_has_password(Contact.of(email, None), password, device)
-        return await self._arrive(user, device)
+        return await self.arrive(user, device)
 
     async def by_code(self, email: str, code: str, device: Device) -> Arrival:
-        return await self._arrive(await self._sign_in.who_has_code(Contact.of(email, None), code), device)
+        return await self.arrive(await self._sign_in.who_has_code(Contact.of(email, None), code), device)
 
     async def by_session(self, viewer: Viewer) -> Arrival:
         """Somebody who has signed in on one of the sites, by whatever way it offers."""
@@ -114,7 +114,8 @@ class StaffService:
     async def sign_out(self, viewer: Viewer) -> None:
         await self._sessions.end(viewer.id, viewer.session.id)
 
-    async def _arrive(self, user: User, device: Device) -> Arrival:
+    async def arrive(self, user: User, device: Device) -> Arrival:
+        """Open a session for somebody who has proved who they are."""
         sites = await self._sites_of(user)
         if not sites:
             raise NotStaff
