@@ -44,7 +44,7 @@ class Gauges:
         workers = _family(self._server.process.pid)
         metrics = httpx.get(f"{self._server.url}/metrics", timeout=30).text
         tasks = metrics.partition("\nthreadkit_tasks ")[2].split()[0]
-        keyspace = self._store.info("keyspace").get("db0", {"keys": 0, "expires": 0})  # type: ignore[union-attr]
+        keyspace = self._store.info("keyspace").get("db0", {"keys": 0, "expires": 0})
         reading = Reading(
             memory_mb=sum(_memory_mb(pid) for pid in workers),
             files=sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in workers),
