@@ -6,10 +6,17 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
+import msgspec
 
 from tests.integration.server.program import environment, run, serving
+from threadkit.app import create_app
+from threadkit.docs.document import complete
+from threadkit.keyring import Keyring
+from threadkit.settings import Settings
+from threadkit.storage.client import StoreAddress
 
 ENDS_ITS_CALLER = {
     ("DELETE", "/v1/users/me"),
@@ -17,6 +24,12 @@ ENDS_ITS_CALLER = {
     ("POST", "/v1/auth/logout"),
     ("POST", "/api/auth/logout"),
 }
+
+
+def document() -> dict[str, Any]:
+    """The program's own, without a server: which calls there are must be known before any test runs."""
+    app = create_app(Settings(), StoreAddress("standalone", path="/nowhere"), Keyring(b"a secret, long enough for it"))
+    return msgspec.json.decode(msgspec.json.encode(complete(app.litestar.openapi_schema.to_schema())))  # type: ignore[no-any-return]
 
 
 @dataclass

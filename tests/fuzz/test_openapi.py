@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
@@ -15,12 +14,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.fuzz.house import House, open_house
-from threadkit.app import create_app
-from threadkit.docs.document import complete
-from threadkit.keyring import Keyring
-from threadkit.settings import Settings
-from threadkit.storage.client import StoreAddress
+from tests.fuzz.house import House, document, open_house
 
 EXAMPLES = 200 if os.environ.get("THREADKIT_SOAK") else 8
 
@@ -44,12 +38,6 @@ LEFT_OUT = r"^(/v1/events|/v1/moderation/events)$"
 def house() -> Iterator[House]:
     with open_house() as found:
         yield found
-
-
-def document() -> dict[str, Any]:
-    """The program's own, without a server: which calls there are must be known before any test runs."""
-    app = create_app(Settings(), StoreAddress("standalone", path="/nowhere"), Keyring(b"a secret, long enough for it"))
-    return msgspec.json.decode(msgspec.json.encode(complete(app.litestar.openapi_schema.to_schema())))  # type: ignore[no-any-return]
 
 
 schema = schemathesis.openapi.from_dict(document()).exclude(path_regex=LEFT_OUT)
