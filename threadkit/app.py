@@ -17,6 +17,7 @@ from threadkit.comments.fast_lane import PATH, FastLane
 from threadkit.counters import routes as counters
 from threadkit.docs import routes as docs
 from threadkit.health import routes as health
+from threadkit.health import store_routes as store_health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
 from threadkit.http.admission import Admission
@@ -30,13 +31,16 @@ from threadkit.live.sockets import Sockets
 from threadkit.moderation import appeal_routes as appeals
 from threadkit.moderation import log_routes as moderation_log
 from threadkit.moderation import people_routes as people
+from threadkit.moderation import people_search_routes as people_search
 from threadkit.moderation import report_routes as reports
 from threadkit.moderation import routes as moderation
 from threadkit.moderation import turnstile_routes as turnstile
 from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.notifications import routes as notifications
+from threadkit.outbox import routes as outbox
 from threadkit.pages import routes as pages
 from threadkit.problems import ProblemHandlers
+from threadkit.ratelimit import operator_routes as limits_operator
 from threadkit.ratelimit import routes as limits
 from threadkit.ratelimit.access import by_address, limited
 from threadkit.ratelimit.lane import ReaderLimits
@@ -45,11 +49,13 @@ from threadkit.render.access import address_guard
 from threadkit.render.form import FormTokens, form_limit
 from threadkit.render.problem_pages import ProblemPages
 from threadkit.render.queries import FeedQueries
+from threadkit.sending import routes as sending
 from threadkit.server.protocol import Patience
 from threadkit.services import build
 from threadkit.settings import Settings
 from threadkit.setup import routes as setup
 from threadkit.sites import admin_routes as site_admin
+from threadkit.sites import owner_routes as site_owners
 from threadkit.sites import role_routes as site_roles
 from threadkit.sites import routes as sites
 from threadkit.sites.access import provide_site, site_guard
@@ -61,6 +67,7 @@ from threadkit.storage.stamp import stamp_store
 from threadkit.users import auth_routes as auth
 from threadkit.users import routes as users
 from threadkit.users.access import provide_device, provide_maybe_viewer, provide_viewer
+from threadkit.users.oauth import operator_routes as oauth_operator
 from threadkit.users.oauth import routes as oauth
 from threadkit.users.oauth.model import ProviderEndpoints
 from threadkit.web import assets as web_assets
@@ -175,6 +182,7 @@ class Application:
                 sites.router,
                 site_admin.router,
                 site_roles.router,
+                site_owners.router,
                 auth.router,
                 users.router,
                 threads.router,
@@ -182,6 +190,7 @@ class Application:
                 pages.router,
                 moderation.router,
                 people.router,
+                people_search.router,
                 reports.router,
                 appeals.router,
                 moderation_log.router,
@@ -189,6 +198,11 @@ class Application:
                 notifications.router,
                 turnstile.router,
                 users.create_user,
+                sending.router,
+                oauth_operator.router,
+                outbox.router,
+                store_health.router,
+                limits_operator.router,
             ],
             guards=[opens_site],
             dependencies={

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Guard
 
+from threadkit.counters.model import KeyKind
 from threadkit.errors import Invalid, MissingApiKey, OriginNotAllowed, UnknownApiKey
 from threadkit.ids import PUBLIC_KEY_PREFIX, SiteId
 from threadkit.sites.access import Connection
@@ -24,7 +25,7 @@ def address_guard(
     *,
     base_url: str,
     allow_localhost: bool,
-    on_opened: Callable[[SiteId], None],
+    on_opened: Callable[[SiteId, KeyKind | None], None],
 ) -> Guard:
     """A guard that takes the public key from `?key=`, and else leaves the door to the ordinary one."""
     own_host = origin_host(base_url)
@@ -55,7 +56,7 @@ def address_guard(
         )
         if not state["origin_allowed"]:
             raise OriginNotAllowed(host=host)
-        on_opened(opened.site.id)
+        on_opened(opened.site.id, "public")
 
     def origin_of(connection: Connection) -> str | None:
         origin: str | None = connection.headers.get("origin")

@@ -8,6 +8,7 @@ from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Guard, Scope
 
+from threadkit.counters.model import KeyKind
 from threadkit.errors import MissingApiKey, OriginNotAllowed, SecretKeyRequired, UnknownApiKey
 from threadkit.ids import SiteId
 from threadkit.services import Services
@@ -29,12 +30,13 @@ def site_guard(
     claims_of: Callable[[str], HasSite | None],
     *,
     pages: PageRule,
-    on_opened: Callable[[SiteId], None],
+    on_opened: Callable[[SiteId, KeyKind | None], None],
 ) -> Guard:
     """A guard that opens the site by its key and checks the origin, before anything else is looked at."""
 
     async def open_site(connection: Connection, _handler: BaseRouteHandler) -> None:
-        opened = await open_by_key(connection) or await open_by_token(connection)
+        opened = with_key = await open_by_key(connection)
+        opened = opened or await open_by_token(connection)
         if opened is None:
             raise MissingApiKey
         state = connection.scope["state"]
@@ -43,7 +45,7 @@ def site_guard(
         state["origin_allowed"] = page is None or pages.allows(page, opened.site)
         if page is not None and not opened.is_owner and not state["origin_allowed"]:
             raise OriginNotAllowed(host=origin_host(page) or page)
-        on_opened(opened.site.id)
+        on_opened(opened.site.id, with_key.key_type.value if with_key else None)
 
     async def open_by_key(connection: Connection) -> OpenedSite | None:
         api_key = connection.headers.get("projectid") or connection.headers.get("x-api-key")
