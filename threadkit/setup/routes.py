@@ -12,7 +12,9 @@ from threadkit.errors import ThreadKitError
 from threadkit.services import Services
 from threadkit.setup.service import LinkUsed
 
-_POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
 _HEADERS = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
 
 
@@ -70,7 +72,7 @@ def _page(title: str, body: str, *, status: int = 200) -> Response[str]:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)} · ThreadKit</title>"
-        '<link rel="stylesheet" href="/docs/style.css"></head>'
+        '<link rel="icon" href="/favicon.svg"><link rel="stylesheet" href="/docs/style.css"></head>'
         f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
     )
     return Response(html, media_type="text/html", status_code=status, headers=_HEADERS)
