@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from threadkit.clock import Clock
 from threadkit.comments.reading import ThreadReader
 from threadkit.comments.snapshots import Head, Key, Snapshot, Snapshots
-from threadkit.comments.window import Cursor, Question, begins_a_visit
+from threadkit.comments.window import Question, begins_a_visit, order_of
 from threadkit.errors import ThreadKitError
 from threadkit.http.ledger import Ledger, Note
 from threadkit.http.manners import API_POLICY, EXPOSED, HSTS, SECURITY, is_https, request_id_of
@@ -272,15 +272,15 @@ def _understood(site: Site, query: bytes) -> Key | None:
         if len(asked) != len(fields) or "around" in asked:
             return None
         question = msgspec.convert(asked, Question)
-        if question.cursor is not None:
-            Cursor.read(question.cursor, question.sort)
+        order = order_of(question.sort, site)
+        window = question.window(order)
         ref = PageRef(question.page_url, question.page_id)
     except (ValueError, ThreadKitError):
         return None
     if ref.may_be_id:
         return None
     page_id = ref.page_id(site.id, drop_tracking=site.settings.drop_tracking_parameters)
-    return site.id, site.version, page_id, question.sort, question.window()
+    return site.id, site.version, page_id, order, window
 
 
 def _chosen(snapshot: Snapshot, headers: dict[bytes, bytes]) -> tuple[int, Head, bytes]:

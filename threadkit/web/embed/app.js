@@ -215,7 +215,7 @@ export class ThreadKitElement extends HTMLElement {
   // --- Reading -------------------------------------------------------------------------------------------------------
 
   get question() {
-    return { pageId: this.getAttribute("page-id"), url: this.getAttribute("url"), sort: this.sort };
+    return { pageId: this.getAttribute("page-id"), url: this.getAttribute("url"), sort: this.getAttribute("sort") };
   }
 
   get sort() {
@@ -237,13 +237,10 @@ export class ThreadKitElement extends HTMLElement {
     const round = this.#round;
     const isHere = how?.isHere || how?.quietly;
     const limit = how?.quietly ? Math.min(WIDEST_WINDOW, Math.max(WINDOW, this.thread.roots.length)) : WINDOW;
-    const read = () => this.api.get(kit.question({ ...this.question, limit, around: isHere ? "" : undefined }));
+    const path = kit.question({ ...this.question, limit, around: isHere ? "" : undefined });
     if (!how?.quietly) this.list.setAttribute("aria-busy", "true");
     try {
-      const asked = this.sort;
-      let [answer] = await Promise.all([read(), this.#settings()]);
-      // A site that begins with another order is known only now.
-      if (asked !== this.sort) answer = await read();
+      const [answer] = await Promise.all([this.api.get(path), this.#settings()]);
       if (round !== this.#round) return;
       this.thread.take(answer, how);
       this.#showAll();

@@ -45,7 +45,7 @@
     const query = new URLSearchParams();
     if (options.pageId) query.set("page_id", options.pageId);
     query.set("page_url", options.url || canonical());
-    query.set("sort", options.sort || "top");
+    query.set("sort", options.sort || "default");
     query.set("limit", String(options.limit ?? 25));
     const wanted = options.around ?? permalink();
     if (wanted) query.set("around", wanted);
