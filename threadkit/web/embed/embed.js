@@ -103,6 +103,7 @@
       canonical,
       permalink,
       question,
+      whenSeen,
       strings: first?.strings ?? {},
       /** Put a thread into an element (or a selector); resolves with the <thread-kit> inside it. */
       async mount(/** @type {Element | string} */ target, /** @type {Record<string, any>} */ options = {}) {
