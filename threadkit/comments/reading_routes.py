@@ -27,6 +27,7 @@ from threadkit.ids import CommentId, PageId
 from threadkit.pages.model import PageRef
 from threadkit.pages.parameters import PageNameParameter, PageUrlParameter
 from threadkit.services import Services
+from threadkit.sites.access import KEY_IN_ADDRESS
 from threadkit.sites.model import Site
 from threadkit.users.access import knows_user
 from threadkit.users.viewer import Viewer
@@ -47,6 +48,7 @@ DepthParameter = Annotated[int | None, QueryParameter(ge=0, le=MOST_LEVELS, desc
 @get(
     "/comments",
     guards=[knows_user],
+    opt=KEY_IN_ADDRESS,
     summary="A page's comments",
     responses={200: ResponseSpec(Thread, description="The thread")},
 )
@@ -71,7 +73,8 @@ async def list_comments(
     a comment with more replies than shown says how many there are (`rc`) and where they go on (`rn`, a cursor for
     `/v1/comments/{id}/replies`). Pinned threads stand in front of the first window. A page nobody wrote on is empty.
 
-    Answers carry an ETag; `If-None-Match` gets 304 while nothing changed. Those who blocked somebody, or have comments
+    Instead of the header `projectid`, the public key may stand in the address as `key`: a page of another origin then
+    needs no permission first. Answers carry an ETag; `If-None-Match` gets 304 while nothing changed. Those who blocked somebody, or have comments
     that only they see, get a view of their own, which is not kept."""
     target = as_id(CommentId, around) if around else None
     question = Question(sort=sort, limit=limit, cursor=cursor, replies=replies, depth=depth, around=target)

@@ -63,8 +63,10 @@
     ask(address(`locales/${words}.json`), {});
     if (options.project) {
       const token = tokenOf(options.project);
-      const headers = { projectid: options.project, ...(token && { authorization: `Bearer ${token}` }) };
-      for (const url of [base + question(options), `${base}/v1/site`]) ask(url, { headers }, url + token);
+      for (const url of [base + question(options), `${base}/v1/site`])
+        if (token) ask(url, { headers: { projectid: options.project, authorization: `Bearer ${token}` } }, url + token);
+        // For headers of ours a browser would ask for permission first, which takes a round trip.
+        else ask(`${url}${url.includes("?") ? "&" : "?"}key=${options.project}`, {}, url);
     }
     return load();
   };
