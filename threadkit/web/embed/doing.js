@@ -1,11 +1,13 @@
 // What a reader does with a comment: reads on, votes, replies, and opens what belongs to it. Nobody needs it to see the
 // first comments, so it comes after them.
 
+const WINDOW = "25";
+
 /** @param {any} app @param {HTMLButtonElement} more */
 export async function readOn(app, more) {
   more.disabled = true;
   try {
-    const query = new URLSearchParams({ ...app.page, sort: app.sort, limit: "25", cursor: app.thread.next ?? "" });
+    const query = new URLSearchParams({ ...app.page, sort: app.sort, limit: WINDOW, cursor: app.thread.next ?? "" });
     const answer = await app.api.get(`/v1/comments?${query}`);
     await app.drawn;
     const added = app.thread.take(answer, { isMore: true });
