@@ -45,7 +45,7 @@ from threadkit.ratelimit import routes as limits
 from threadkit.ratelimit.access import by_address, limited
 from threadkit.ratelimit.lane import ReaderLimits
 from threadkit.render import routes as render
-from threadkit.render.access import address_guard
+from threadkit.render.access import address_guard, either
 from threadkit.render.form import FormTokens, form_limit
 from threadkit.render.problem_pages import ProblemPages
 from threadkit.render.queries import FeedQueries
@@ -204,7 +204,7 @@ class Application:
                 store_health.router,
                 limits_operator.router,
             ],
-            guards=[opens_site],
+            guards=[either(opens_site, opens_by_address)],
             dependencies={
                 "site": Provide(provide_site),
                 "viewer": Provide(provide_viewer),

@@ -29,6 +29,8 @@ ROUTES = {
     ("GET", "/docs/{path}"): "open",
     ("GET", "/embed.js"): "open",
     ("GET", "/count.js"): "open",
+    ("GET", "/favicon.svg"): "open",
+    ("GET", "/favicon.ico"): "open",
     ("GET", "/embed/{path}"): "open",
     ("GET", "/embed/frame"): "open",
     ("GET", "/mod"): "open",

@@ -13,7 +13,9 @@ from threadkit.docs.document import complete
 from threadkit.docs.page import render
 from threadkit.http.request import Request
 
-_POLICY = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
 _HEADERS = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache"}
 
 
@@ -34,6 +36,7 @@ async def landing() -> Response[str]:
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><title>ThreadKit</title>'
+        '<link rel="icon" href="/favicon.svg">'
         '<link rel="stylesheet" href="/docs/style.css"></head><body><main><h1>ThreadKit</h1>'
         "<p>This server keeps the comments of a website.</p>"
         '<ul><li><a href="/mod">Moderation</a>: the queue, reports, people</li>'

@@ -101,7 +101,7 @@ def document(words: SetupWords, title: str, body: str, *, style: str) -> str:
     return (
         f'<!doctype html><html lang="{words.lang}" dir="{words.dir}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">'
-        f'<title>{escape(title)} · ThreadKit</title><link rel="icon" href="data:,">'
+        f'<title>{escape(title)} · ThreadKit</title><link rel="icon" href="/favicon.svg">'
         f'<link rel="stylesheet" href="{style}"></head>'
         f'<body><main class="view setup"><h1>{escape(title)}</h1>{body}</main></body></html>'
     )

@@ -23,7 +23,7 @@ from threadkit.users.sessions import Device
 from threadkit.web import assets
 from threadkit.web.frame import embed_policy
 
-_FORM_POLICY = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'"
+_FORM_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'"
 _OWN_WAYS = ("anonymous", "email", "password")
 _TYPED = ("token", "name", "email", "password", "site_name", "domain", "moderation")
 
