@@ -26,6 +26,7 @@ from threadkit.settings import LimitSettings
 STANDING_S = 0.1
 CALM_S = 1.0
 FEW = 6
+"""With fewer inside, a worker has nothing to do while the store answers."""
 SLOWER = 3
 STEP = 1.05
 LONGEST_PAUSE_S = 3
@@ -54,13 +55,13 @@ class Admission:
         self._last_full_s = self._counted_since_s = 0.0
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        has_place = scope.get("state", _NO_STATE).pop(_PLACE, False)
         if scope["type"] != "http" or scope["path"] in ALWAYS:
-            if has_place:
-                self.leave()
+            self.give_back(scope)
             await self._app(scope, receive, send)
-        elif has_place or self._may_enter():
-            await _Visit(self, receive, send, has_place=has_place).run(self._app, scope)
+        elif (is_alone := scope.get("state", _NO_STATE).pop(_PLACE, None)) is not None:
+            await _Visit(self, receive, send).stay(self._app, scope, is_alone=is_alone)
+        elif self._may_enter():
+            await _Visit(self, receive, send).run(self._app, scope)
         else:
             self._refused.inc()
             given = dict(scope["headers"])
@@ -77,8 +78,7 @@ class Admission:
         if url.partition(b"?")[0] in _ALWAYS:
             return None
         if self._may_enter():
-            scope["state"][_PLACE] = True
-            self.enter()
+            scope["state"][_PLACE] = self.enter()
             return None
         self._refused.inc()
         given = dict(scope["headers"])
@@ -90,8 +90,8 @@ class Admission:
         )
 
     def give_back(self, scope: Any) -> None:
-        """The place of one who does not come, because the request turned out to be none."""
-        if scope["state"].pop(_PLACE, False):
+        """The place of one who turned out not to need it."""
+        if scope.get("state", _NO_STATE).pop(_PLACE, None) is not None:
             self.leave()
 
     def _may_enter(self) -> bool:
@@ -145,18 +145,22 @@ class _Visit:
     """One request inside. It counts until its answer begins, because a stream that goes on for hours is no work, and not
     while it waits for a body, or a few slow senders would fill the room."""
 
-    def __init__(self, admission: Admission, receive: Receive, send: Send, *, has_place: bool) -> None:
+    def __init__(self, admission: Admission, receive: Receive, send: Send) -> None:
         self._admission = admission
         self._receive = receive
         self._send = send
         # For those who look for the connection under a request (live/streams.py).
         self.transport = getattr(getattr(receive, "__self__", None), "transport", None)
-        self._is_inside = has_place
+        self._is_inside = False
         self._is_answered = False
         self._alone_since_s: float | None = None
 
     async def run(self, app: ASGIApp, scope: Any) -> None:
-        self._enter()
+        await self.stay(app, scope, is_alone=self._admission.enter())
+
+    async def stay(self, app: ASGIApp, scope: Any, *, is_alone: bool) -> None:
+        """For one who has a place already."""
+        self._take_place(is_alone=is_alone)
         try:
             await app(scope, self.receive, self.send)
         finally:
@@ -176,8 +180,11 @@ class _Visit:
 
     def _enter(self) -> None:
         if not self._is_inside and not self._is_answered:
-            self._is_inside = True
-            self._alone_since_s = time.perf_counter() if self._admission.enter() else None
+            self._take_place(is_alone=self._admission.enter())
+
+    def _take_place(self, *, is_alone: bool) -> None:
+        self._is_inside = True
+        self._alone_since_s = time.perf_counter() if is_alone else None
 
     def _leave(self) -> None:
         if self._is_inside:

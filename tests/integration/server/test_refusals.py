@@ -1,6 +1,7 @@
 """How the protocol turns requests away when there is too much to do, seen in the protocol itself: turn by turn."""
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -18,8 +19,8 @@ ASK = b"GET /v1/site HTTP/1.1\r\nhost: x\r\n\r\n"
 class App:
     """Room for one, who stays until told to go."""
 
-    def __init__(self) -> None:
-        limits = LimitSettings(requests_at_once=1, requests_in_a_burst=1)
+    def __init__(self, *, burst: int = 1) -> None:
+        limits = LimitSettings(requests_at_once=1, requests_in_a_burst=burst)
         self.admission = Admission(self._work, settings=limits, metrics=Metrics())
         self.paths: list[str] = []
         self.may_go = asyncio.Event()
@@ -82,8 +83,8 @@ async def turns(count: int) -> None:
 
 
 class Crowd:
-    def __init__(self) -> None:
-        self.app = App()
+    def __init__(self, *, burst: int = 1) -> None:
+        self.app = App(burst=burst)
         self.clients: list[Client] = []
 
     def client(self) -> Client:
@@ -105,6 +106,7 @@ async def test_a_free_place_is_given_to_one_of_those_who_are_heard_together(crow
     first, second = crowd.client(), crowd.client()
     first.says(ASK)
     second.says(ASK)
+    assert not second.protocol.tasks, "the long way to a refusal costs many times as much"
     await turns(3)
     assert second.statuses == [b"503"]
     crowd.app.may_go.set()
@@ -178,3 +180,20 @@ async def test_an_address_that_is_none_takes_nobodys_place(crowd: Crowd) -> None
     client.says(ASK)
     await turns(3)
     assert client.statuses == [b"200"]
+
+
+async def test_crowds_that_are_served_one_after_the_other_are_no_standing_queue() -> None:
+    """For longer than a queue may stand, and with less than a second between them."""
+    crowd = Crowd(burst=10)
+    people = [crowd.client() for _ in range(10)]
+    ended = time.monotonic() + 0.3
+    while time.monotonic() < ended:
+        crowd.app.may_go.clear()
+        for client in people:
+            client.says(ASK)
+        await turns(2)
+        crowd.app.may_go.set()
+        await turns(3)
+    for client in people:
+        assert set(client.statuses) == {b"200"}
+        client.protocol.connection_lost(None)
