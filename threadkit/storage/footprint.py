@@ -118,7 +118,7 @@ class Footprint(Struct, frozen=True, kw_only=True):
         return {kind: None if size is None else round(size * wanted[kind]) for kind, size in each.items()}
 
 
-class _Places:
+class Places:
     """Which schema entry a key belongs to. Trying all patterns on each of millions of keys would take minutes."""
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class FootprintService:
     async def measure(self, *, among: Container[str] | None = None) -> Footprint:
         """Everything under the prefix; with `among`, only keys with one of these ids in them."""
         patterns: dict[str, _Pattern] = {}
-        places = _Places()
+        places = Places()
         chance = random.Random(0)  # noqa: S311 - only chooses what is measured
         async for key in self._scan():
             parts = key.replace("{", ":").replace("}", ":").split(":")
