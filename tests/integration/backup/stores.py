@@ -2,8 +2,9 @@
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from redis import Redis
 
@@ -11,7 +12,15 @@ from tests.integration.server.program import environment, run
 from threadkit.settings import Settings
 from threadkit.storage.bundled import BundledStore
 
-State = dict[bytes, tuple[bytes, int]]
+State = dict[bytes, tuple[Any, int]]
+
+_READERS: dict[bytes, Callable[[Redis, bytes], Any]] = {
+    b"string": lambda store, key: store.get(key),
+    b"hash": lambda store, key: store.hgetall(key),
+    b"set": lambda store, key: store.smembers(key),
+    b"zset": lambda store, key: store.zrange(key, 0, -1, withscores=True),
+    b"stream": lambda store, key: store.xrange(key),
+}
 
 
 @contextlib.contextmanager
@@ -30,9 +39,10 @@ def state(client: Redis) -> State:
     """Every key with its value, and when it ends."""
     found: State = {}
     for key in client.scan_iter(count=1000):
-        value, expires_ms = client.dump(key), client.pexpiretime(key)
-        if value is not None and expires_ms != -2:
-            found[bytes(key)] = (bytes(value), int(expires_ms))
+        kind = client.type(key)
+        if kind == b"none":  # it ended meanwhile
+            continue
+        found[bytes(key)] = ((kind, _READERS[kind](client, key)), int(client.pexpiretime(key)))
     return found
 
 

@@ -1,0 +1,69 @@
+"""Whoever had their account deleted does not come back with an older backup."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+from msgspec.structs import replace
+from redis.asyncio import Redis
+
+from tests.integration.comments.test_comments import write
+from tests.integration.users.test_profiles import everything
+from tests.make import ManualClock
+from tests.people import create
+from threadkit.app import create_app
+from threadkit.backup.erasures import erase_again
+from threadkit.backup.folder import BackupFolder
+from threadkit.backup.restoring import RestoreService
+from threadkit.backup.service import BackupService
+from threadkit.keyring import Keyring
+from threadkit.settings import BackupSettings, Settings
+from threadkit.storage.bundled import BundledStore
+
+
+@pytest.fixture
+def settings(settings: Settings, tmp_path: Path) -> Settings:
+    return replace(settings, backup=BackupSettings(enabled=False, folder=str(tmp_path / "backups")))
+
+
+async def test_an_account_that_was_deleted_after_the_backup_is_deleted_again(
+    redis: Redis, bundled: BundledStore, settings: Settings, keyring: Keyring, clock: ManualClock
+) -> None:
+    application = create_app(settings, bundled.address, keyring, clock=clock)
+    parts = {
+        "store": application.services.store,
+        "keys": application.services.keys,
+        "clock": clock,
+        "fingerprint": keyring.fingerprint,
+    }
+    async with application.lifespan():
+        site = await application.services.sites.create("Blog", "blog.example.org")
+        transport = httpx.ASGITransport(application, raise_app_exceptions=False)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as http:
+            ada = await create(http, site, "ada", "ada@example.org")
+            eve = await create(http, site, "eve", "eve@example.org")
+            early = await create(http, site, "early", "early@example.org")
+            for person in (ada, eve, early):
+                await write(person, f"by {person.name}")
+            await early.call("DELETE", "/v1/users/me")
+            clock.advance(seconds=10)
+            made = await BackupService(**parts).create(BackupFolder(settings.backup_folder))  # type: ignore[arg-type]
+            clock.advance(seconds=10)
+            assert (await ada.call("DELETE", "/v1/users/me")).status_code == 200
+    await redis.flushall()
+
+    again = create_app(settings, bundled.address, keyring, clock=clock).services
+    try:
+        restore = RestoreService(**parts | {"store": again.store})  # type: ignore[arg-type]
+        header = await restore.fill(made.path, new_secret=False, on_progress=lambda *_: None)
+        assert ada.id in await everything(redis), "the backup knows of her"
+        erased = await erase_again(again.erasures, header.started_ms, users=again.users, queries=again.user_queries)
+        await restore.finish()
+    finally:
+        await again.store.close()
+    assert erased == 1
+    traces = await everything(redis)
+    assert ada.id not in traces
+    assert "ada@example.org" not in traces
+    assert "eve@example.org" in traces
+    assert "by ada" in traces, "what she wrote stays, as the setting says"
