@@ -397,6 +397,7 @@ def build(
         snapshots=snapshots,
         gate=ModerationGate(screener=screener, turnstile=outside.turnstile, decisions=decisions),
         quotas=quotas,
+        journal=erasures,
         on_posted=on_posted,
         on_changed=outbox.wake,
     )

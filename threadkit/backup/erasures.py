@@ -1,16 +1,19 @@
-"""Remembers outside the store who had their account deleted, so that no backup brings them back."""
+"""Remembers outside the store who had their account deleted, and which comments their authors did, so that no backup
+brings them back."""
 
 import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import structlog
 from msgspec import Struct
 
 from threadkit.clock import Clock
-from threadkit.ids import UserId
+from threadkit.comments.service import CommentService
+from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.users.queries import UserQueries
 from threadkit.users.service import UserService
 
@@ -19,9 +22,13 @@ log = structlog.get_logger()
 FILE = "erased.jsonl"
 
 
-class Erasure(Struct, frozen=True):
-    user_id: UserId
+class Erasure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A whole account, or one comment of a site."""
+
     at_ms: int
+    user_id: UserId | None = None
+    site_id: SiteId | None = None
+    comment_id: CommentId | None = None
 
 
 class ErasureJournal:
@@ -31,12 +38,17 @@ class ErasureJournal:
         self._path = folder / FILE
         self._clock = clock
 
-    async def note(self, user_id: UserId) -> None:
-        line = msgspec.json.encode(Erasure(user_id, self._clock.now_ms())) + b"\n"
+    async def note_user(self, user_id: UserId) -> None:
+        await self._note(Erasure(at_ms=self._clock.now_ms(), user_id=user_id))
+
+    async def note_comment(self, site_id: SiteId, comment_id: CommentId) -> None:
+        await self._note(Erasure(at_ms=self._clock.now_ms(), site_id=site_id, comment_id=comment_id))
+
+    async def _note(self, erasure: Erasure) -> None:
         try:
-            await asyncio.to_thread(self._append, line)
-        except OSError as error:  # nobody is kept from leaving by a full disk
-            log.error("erasure_not_noted", user_id=user_id, why=str(error))
+            await asyncio.to_thread(self._append, msgspec.json.encode(erasure) + b"\n")
+        except OSError as error:  # nothing is kept from being deleted by a full disk
+            log.error("erasure_not_noted", erasure=msgspec.to_builtins(erasure), why=str(error))
 
     def since(self, ms: int) -> Iterator[Erasure]:
         try:
@@ -61,12 +73,22 @@ class ErasureJournal:
             os.close(descriptor)
 
 
-async def erase_again(journal: ErasureJournal, since_ms: int, *, users: UserService, queries: UserQueries) -> int:
-    """Take out of a restored store whoever left after the backup was made; how many there were."""
-    done = 0
-    for user_id in {erasure.user_id for erasure in journal.since(since_ms)}:
-        user = await queries.by_id(user_id)
-        if user is not None:
-            await users.leave(user)
-            done += 1
-    return done
+class ErasedAgain(NamedTuple):
+    accounts: int
+    comments: int
+
+
+async def erase_again(
+    journal: ErasureJournal, since_ms: int, *, users: UserService, queries: UserQueries, comments: CommentService
+) -> ErasedAgain:
+    """Take out of a restored store what was erased after the backup was begun; how much there was."""
+    erasures = list(journal.since(since_ms))
+    wanted = {(each.site_id, each.comment_id) for each in erasures}
+    deleted = [
+        await comments.delete_again(site_id, comment_id)
+        for site_id, comment_id in wanted
+        if site_id is not None and comment_id is not None
+    ]
+    left = [await queries.by_id(user_id) for user_id in {each.user_id for each in erasures} if user_id is not None]
+    gone = [await users.leave(user) for user in left if user is not None]
+    return ErasedAgain(accounts=len(gone), comments=sum(deleted))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from threadkit.backup.erasures import erase_again
+from threadkit.backup.erasures import ErasedAgain, erase_again
 from threadkit.backup.folder import BackupFolder, mark_verified
 from threadkit.backup.model import BackupFailed, FoundBackup, Header
 from threadkit.backup.queries import backup_state
@@ -154,16 +154,19 @@ def restore(file: Path, new_secret: bool, as_json: bool, **flags: Any) -> None:
     with _progress("Restoring", is_shown=not as_json) as show:
         header, erased = asyncio.run(_restore(settings, file, new_secret, show))
     if as_json:
-        print_json({"file": str(file), "keys": header.keys, "erased_again": erased})
+        print_json({"file": str(file), "keys": header.keys, "erased_again": erased._asdict()})
         return
     out.print(f"Everything is back, as it was on {iso(header.started_ms)}: {_contents(header)}.", markup=False)
-    if erased:
-        out.print(f"{erased} accounts that had been deleted since were deleted again.")
+    if any(erased):
+        out.print(
+            "What people have deleted since is deleted again: "
+            f"accounts: {erased.accounts:,}, comments of others: {erased.comments:,}."
+        )
     if new_secret or not header.has_secrets:
         out.print("Everybody has to sign in again.")
 
 
-async def _restore(settings: Settings, file: Path, new_secret: bool, show: Show) -> tuple[Header, int]:
+async def _restore(settings: Settings, file: Path, new_secret: bool, show: Show) -> tuple[Header, ErasedAgain]:
     async with _open_unstamped(settings) as services:
         service = RestoreService(
             store=services.store,
@@ -175,7 +178,11 @@ async def _restore(settings: Settings, file: Path, new_secret: bool, show: Show)
         if not header.is_one_moment:
             await services.rebuild.run(site_id=None, is_check=False, on_progress=show)
         erased = await erase_again(
-            services.erasures, header.started_ms, users=services.users, queries=services.user_queries
+            services.erasures,
+            header.started_ms,
+            users=services.users,
+            queries=services.user_queries,
+            comments=services.comments,
         )
         await service.finish()
     return header, erased

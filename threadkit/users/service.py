@@ -68,7 +68,7 @@ class Traces(Protocol):
 class Journal(Protocol):
     """Remembers outside the store who left, for the day an older backup is put back."""
 
-    async def note(self, user_id: UserId) -> None: ...
+    async def note_user(self, user_id: UserId) -> None: ...
 
 
 class UserService:
@@ -168,7 +168,7 @@ class UserService:
     async def leave(self, user: User) -> Departure:
         """Delete an account. The profile goes last, so that a crash in between leaves a way to ask again."""
         keys = self._keys.user(user.id)
-        await self._journal.note(user.id)
+        await self._journal.note_user(user.id)
         # Other devices first, so that nothing new is written while the old is taken away.
         await self._end_sessions(user.id)
         comments, votes = await self._traces.forget(user.id)

@@ -39,7 +39,7 @@ def state(client: Redis) -> State:
     """Every key with its value, and when it ends."""
     found: State = {}
     for key in client.scan_iter(count=1000):
-        kind = client.type(key)
+        kind = bytes(client.type(key))  # type: ignore[arg-type]
         if kind == b"none":  # it ended meanwhile
             continue
         found[bytes(key)] = ((kind, _READERS[kind](client, key)), int(client.pexpiretime(key)))

@@ -27,7 +27,8 @@ def filled() -> Iterator[Path]:
         words = ("--comments", "100", "--users", "30", "--votes", "100", "--pages", "4", "--seed", "one")
         do("loadgen", "--site", "Blog", *words, "--data", str(folder))
         with opened(folder) as store:
-            site_id = store.zrange("sites:index", 0, 0)[0].decode()
+            (site,) = store.zrange("sites:index", 0, 0)
+            site_id = bytes(site).decode()  # type: ignore[arg-type]
             store.pfadd(f"site:{site_id}:visitors:2026-11", *range(2000))
             store.expire(f"site:{site_id}:visitors:2026-11", 7_000_000)
             store.hset("session:0197b7a2-6f1c-7c3e-8a41-2d9f6c1e5b70", mapping={"user_id": "u", "ver": "1"})

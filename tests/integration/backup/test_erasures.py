@@ -1,4 +1,4 @@
-"""Whoever had their account deleted does not come back with an older backup."""
+"""Whoever had their account deleted does not come back with an older backup, nor does a comment its author deleted."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def settings(settings: Settings, tmp_path: Path) -> Settings:
     return replace(settings, backup=BackupSettings(enabled=False, folder=str(tmp_path / "backups")))
 
 
-async def test_an_account_that_was_deleted_after_the_backup_is_deleted_again(
+async def test_what_was_erased_after_the_backup_is_erased_again(
     redis: Redis, bundled: BundledStore, settings: Settings, keyring: Keyring, clock: ManualClock
 ) -> None:
     application = create_app(settings, bundled.address, keyring, clock=clock)
@@ -45,11 +45,13 @@ async def test_an_account_that_was_deleted_after_the_backup_is_deleted_again(
             early = await create(http, site, "early", "early@example.org")
             for person in (ada, eve, early):
                 await write(person, f"by {person.name}")
+            regretted = await write(eve, "regretted")
             await early.call("DELETE", "/v1/users/me")
             clock.advance(seconds=10)
             made = await BackupService(**parts).create(BackupFolder(settings.backup_folder))  # type: ignore[arg-type]
             clock.advance(seconds=10)
             assert (await ada.call("DELETE", "/v1/users/me")).status_code == 200
+            assert (await eve.call("DELETE", f"/v1/comments/{regretted['i']}")).status_code == 204
     await redis.flushall()
 
     again = create_app(settings, bundled.address, keyring, clock=clock).services
@@ -57,13 +59,22 @@ async def test_an_account_that_was_deleted_after_the_backup_is_deleted_again(
         restore = RestoreService(**parts | {"store": again.store})  # type: ignore[arg-type]
         header = await restore.fill(made.path, new_secret=False, on_progress=lambda *_: None)
         assert ada.id in await everything(redis), "the backup knows of her"
-        erased = await erase_again(again.erasures, header.started_ms, users=again.users, queries=again.user_queries)
+        erased = await erase_again(
+            again.erasures,
+            header.started_ms,
+            users=again.users,
+            queries=again.user_queries,
+            comments=again.comments,
+        )
+        checked = await again.rebuild.run(is_check=True)
         await restore.finish()
     finally:
         await again.store.close()
-    assert erased == 1
+    assert erased == (1, 1)
+    assert checked.tallies == []
     traces = await everything(redis)
     assert ada.id not in traces
     assert "ada@example.org" not in traces
+    assert "regretted" not in traces
     assert "eve@example.org" in traces
     assert "by ada" in traces, "what she wrote stays, as the setting says"
