@@ -1,6 +1,7 @@
 """The backup of the day: once, by one of all servers, made up for when missed, and its failures shown."""
 
 import asyncio
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -8,7 +9,10 @@ import pytest
 from msgspec.structs import replace
 from redis.asyncio import Redis
 
+from tests.integration.backup.stores import do, opened
+from tests.integration.server.program import serving
 from tests.make import ManualClock
+from tests.wait import until
 from threadkit.app import Application, create_app
 from threadkit.backup.folder import BackupFolder
 from threadkit.backup.queries import backup_state
@@ -101,3 +105,16 @@ async def test_a_server_that_runs_looks_by_itself_and_ends_at_once(
     async with application.lifespan():
         assert [task.get_name() for task in asyncio.all_tasks()].count("backups") == 1
     assert [task.get_name() for task in asyncio.all_tasks()].count("backups") == 0
+
+
+@pytest.mark.slow
+async def test_the_program_makes_up_for_a_missed_one_with_one_of_its_workers() -> None:
+    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+        folder = Path(parent) / "d"
+        do("site", "create", "Blog", "blog.example.org", "--data", str(folder))
+        with opened(folder) as store:
+            store.hset("threadkit:stamp", "created_at", "2026-01-01T00:00:00.000Z")
+        with serving(folder, "--workers", "2") as server:
+            await until(lambda: "backup_ends" in server.said, "the backup", seconds=50)
+            assert server.said.count("backup_begins") == 1
+        assert "yes" in do("backup", "list", "--data", str(folder))
