@@ -3,7 +3,7 @@ brings them back."""
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,10 +79,9 @@ class ErasedAgain(NamedTuple):
 
 
 async def erase_again(
-    journal: ErasureJournal, since_ms: int, *, users: UserService, queries: UserQueries, comments: CommentService
+    erasures: Collection[Erasure], *, users: UserService, queries: UserQueries, comments: CommentService
 ) -> ErasedAgain:
     """Take out of a restored store what was erased after the backup was begun; how much there was."""
-    erasures = list(journal.since(since_ms))
     wanted = {(each.site_id, each.comment_id) for each in erasures}
     deleted = [
         await comments.delete_again(site_id, comment_id)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from threadkit.backup.erasures import ErasedAgain, erase_again
+from threadkit.backup.erasures import ErasedAgain, ErasureJournal, erase_again
 from threadkit.backup.folder import BackupFolder, mark_verified
 from threadkit.backup.model import BackupFailed, FoundBackup, Header
 from threadkit.backup.queries import backup_state
@@ -177,9 +177,11 @@ async def _restore(settings: Settings, file: Path, new_secret: bool, show: Show)
         header = await service.fill(file, new_secret=new_secret, on_progress=show)
         if not header.is_one_moment:
             await services.rebuild.run(site_id=None, is_check=False, on_progress=show)
+        # Where this server notes them, and where the one that made the backup did.
+        folders = {folder.resolve() for folder in (settings.backup_folder, file.parent)}
+        journals = [ErasureJournal(folder, services.clock) for folder in folders]
         erased = await erase_again(
-            services.erasures,
-            header.started_ms,
+            [erasure for journal in journals for erasure in journal.since(header.started_ms)],
             users=services.users,
             queries=services.user_queries,
             comments=services.comments,

@@ -1,5 +1,8 @@
 """Whoever had their account deleted does not come back with an older backup, nor does a comment its author deleted."""
 
+import json
+import tempfile
+import time
 from pathlib import Path
 
 import httpx
@@ -7,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 from redis.asyncio import Redis
 
+from tests.integration.backup.stores import backup_of, do, new_folder, opened, state_of
 from tests.integration.comments.test_comments import write
 from tests.integration.users.test_profiles import everything
 from tests.make import ManualClock
@@ -19,6 +23,21 @@ from threadkit.backup.service import BackupService
 from threadkit.keyring import Keyring
 from threadkit.settings import BackupSettings, Settings
 from threadkit.storage.bundled import BundledStore
+
+
+def test_the_journal_beside_the_backup_is_read_wherever_it_is_put_back() -> None:
+    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+        folder = Path(parent) / "a"
+        do("site", "create", "Blog", "blog.example.org", "--data", str(folder))
+        do("loadgen", "--site", "Blog", "--comments", "10", "--users", "3", "--votes", "5", "--data", str(folder))
+        path = backup_of(folder)
+        with opened(folder) as store:
+            user_id = next(iter(store.scan_iter("user:????????-????-????-????-????????????"))).decode().split(":")[1]
+        gone = {"at_ms": int(time.time() * 1000), "user_id": user_id}
+        (path.parent / "erased.jsonl").write_text(json.dumps(gone) + "\n" + '{"cut off')
+        target = new_folder(Path(parent), "b", like=folder)
+        assert "deleted again" in do("backup", "restore", str(path), "--data", str(target))
+        assert not any(user_id.encode() in key for key in state_of(target))
 
 
 @pytest.fixture
@@ -60,8 +79,7 @@ async def test_what_was_erased_after_the_backup_is_erased_again(
         header = await restore.fill(made.path, new_secret=False, on_progress=lambda *_: None)
         assert ada.id in await everything(redis), "the backup knows of her"
         erased = await erase_again(
-            again.erasures,
-            header.started_ms,
+            list(again.erasures.since(header.started_ms)),
             users=again.users,
             queries=again.user_queries,
             comments=again.comments,

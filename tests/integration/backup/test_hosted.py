@@ -29,7 +29,8 @@ async def test_a_backup_that_is_not_of_one_moment_is_put_right_by_the_restore(
     keyring: Keyring,
     short_folder: Path,
 ) -> None:
-    await redis.execute_command("ACL", "SETUSER", "hosted", "on", ">secret", "~*", "&*", "+@all", f"-{forbidden}")
+    rights = ["+@all", f"-{forbidden}"]
+    await redis.acl_setuser("hosted", enabled=True, passwords=["+secret"], keys=["*"], channels=["*"], commands=rights)
     address = StoreAddress("standalone", path=bundled.address.path, username="hosted", password="secret")
     keys = app.services.keys.site(new_site.site.id)
     await redis.zadd(keys.page_new(new_uuid()), {new_uuid(): 1})  # what a moment too late looks like
@@ -39,7 +40,7 @@ async def test_a_backup_that_is_not_of_one_moment_is_put_right_by_the_restore(
         made = await service.create(BackupFolder(short_folder / forbidden.replace("|", "-")))
     finally:
         await store.close()
-        await redis.execute_command("ACL", "DELUSER", "hosted")
+        await redis.acl_deluser("hosted")
     assert made.header is not None
     assert not made.header.is_one_moment
     target = str(short_folder / f"restored-{forbidden.replace('|', '-')}")
