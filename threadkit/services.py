@@ -14,6 +14,7 @@ from threadkit.comments.snapshots import Snapshots
 from threadkit.counters.queries import CounterQueries
 from threadkit.counters.tally import Tally
 from threadkit.counters.visitors import VisitorHashes
+from threadkit.doctor.deep.service import DeepDoctor
 from threadkit.doctor.service import DoctorService
 from threadkit.doctor.surroundings import Surroundings
 from threadkit.http.client_address import ClientAddresses
@@ -147,6 +148,7 @@ class Services:
     outbox: OutboxWorker
     rebuild: RebuildService
     doctor: DoctorService
+    deep_doctor: DeepDoctor
     rerendering: Rerendering
     rankings: RankingQueries
     reranker: Reranker
@@ -489,6 +491,7 @@ def build(
         appeals=appeals,
     )
     rebuild = RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries)
+    rerendering = Rerendering(redis=redis, keys=keys, queries=comment_queries)
     doctor = DoctorService(
         Surroundings(
             settings=settings,
@@ -591,7 +594,17 @@ def build(
         counter_queries=CounterQueries(redis=redis, keys=keys, clock=clock),
         rebuild=rebuild,
         doctor=doctor,
-        rerendering=Rerendering(redis=redis, keys=keys, queries=comment_queries),
+        deep_doctor=DeepDoctor(
+            settings=settings,
+            store=store,
+            keys=keys,
+            clock=clock,
+            site_queries=site_queries,
+            registry=user_registry,
+            rebuild=rebuild,
+            rerendering=rerendering,
+        ),
+        rerendering=rerendering,
         rankings=RankingQueries(redis=redis, keys=keys),
         reranker=Reranker(redis=redis, keys=keys, clock=clock, site_queries=site_queries),
         outbound=outbound,
