@@ -16,6 +16,7 @@ from threadkit.comments import routes as comments
 from threadkit.comments.fast_lane import PATH, FastLane
 from threadkit.counters import routes as counters
 from threadkit.docs import routes as docs
+from threadkit.doctor import routes as doctor
 from threadkit.health import routes as health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
@@ -175,6 +176,7 @@ class Application:
                 sites.router,
                 site_admin.router,
                 site_roles.router,
+                doctor.router,
                 auth.router,
                 users.router,
                 threads.router,

@@ -14,6 +14,9 @@ from threadkit.comments.snapshots import Snapshots
 from threadkit.counters.queries import CounterQueries
 from threadkit.counters.tally import Tally
 from threadkit.counters.visitors import VisitorHashes
+from threadkit.doctor.deep.service import DeepDoctor
+from threadkit.doctor.service import DoctorService
+from threadkit.doctor.surroundings import Surroundings
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.metrics import Metrics
 from threadkit.http.outbound import Outbound
@@ -146,6 +149,8 @@ class Services:
     moderation_log: ModerationLog
     outbox: OutboxWorker
     rebuild: RebuildService
+    doctor: DoctorService
+    deep_doctor: DeepDoctor
     rerendering: Rerendering
     rankings: RankingQueries
     reranker: Reranker
@@ -488,6 +493,20 @@ def build(
         reports=reports,
         appeals=appeals,
     )
+    rebuild = RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries)
+    rerendering = Rerendering(redis=redis, keys=keys, queries=comment_queries)
+    doctor = DoctorService(
+        Surroundings(
+            settings=settings,
+            store=store,
+            keys=keys,
+            keyring=keyring,
+            clock=clock,
+            providers=frozenset(providers),
+            outboxes=outbox_queries,
+            samples=rebuild,
+        )
+    )
     return Services(
         settings=settings,
         keyring=keyring,
@@ -584,8 +603,19 @@ def build(
             user_queries=user_queries,
         ),
         counter_queries=CounterQueries(redis=redis, keys=keys, clock=clock),
-        rebuild=RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries),
-        rerendering=Rerendering(redis=redis, keys=keys, queries=comment_queries),
+        rebuild=rebuild,
+        doctor=doctor,
+        deep_doctor=DeepDoctor(
+            settings=settings,
+            store=store,
+            keys=keys,
+            clock=clock,
+            site_queries=site_queries,
+            registry=user_registry,
+            rebuild=rebuild,
+            rerendering=rerendering,
+        ),
+        rerendering=rerendering,
         rankings=RankingQueries(redis=redis, keys=keys),
         reranker=Reranker(redis=redis, keys=keys, clock=clock, site_queries=site_queries),
         outbound=outbound,

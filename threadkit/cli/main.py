@@ -5,6 +5,7 @@ import click
 from threadkit import __version__
 from threadkit.cli.common import Sentences
 from threadkit.cli.config import config
+from threadkit.cli.doctor import doctor
 from threadkit.cli.limits import limits
 from threadkit.cli.loadgen import loadgen
 from threadkit.cli.memory import memory
@@ -45,6 +46,7 @@ for command in (
     page,
     owner_link,
     keys,
+    doctor,
     rebuild,
     rerender,
     limits,
