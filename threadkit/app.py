@@ -16,6 +16,7 @@ from threadkit.comments import routes as comments
 from threadkit.comments.fast_lane import PATH, FastLane
 from threadkit.counters import routes as counters
 from threadkit.docs import routes as docs
+from threadkit.doctor import routes as doctor
 from threadkit.health import routes as health
 from threadkit.health import store_routes as store_health
 from threadkit.health.service import HealthService
@@ -183,6 +184,7 @@ class Application:
                 site_admin.router,
                 site_roles.router,
                 site_owners.router,
+                doctor.router,
                 auth.router,
                 users.router,
                 threads.router,

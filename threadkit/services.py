@@ -17,6 +17,9 @@ from threadkit.comments.snapshots import Snapshots
 from threadkit.counters.queries import CounterQueries
 from threadkit.counters.tally import Tally
 from threadkit.counters.visitors import VisitorHashes
+from threadkit.doctor.deep.service import DeepDoctor
+from threadkit.doctor.service import DoctorService
+from threadkit.doctor.surroundings import Surroundings
 from threadkit.health.store import StoreReports
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.metrics import Metrics
@@ -157,6 +160,8 @@ class Services:
     moderation_log: ModerationLog
     outbox: OutboxWorker
     rebuild: RebuildService
+    doctor: DoctorService
+    deep_doctor: DeepDoctor
     rerendering: Rerendering
     rankings: RankingQueries
     reranker: Reranker
@@ -507,6 +512,20 @@ def build(
         appeals=appeals,
     )
     comment_search = CommentSearch(redis=redis, keys=keys, queries=comment_queries)
+    rebuild = RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries)
+    rerendering = Rerendering(redis=redis, keys=keys, queries=comment_queries)
+    doctor = DoctorService(
+        Surroundings(
+            settings=settings,
+            store=store,
+            keys=keys,
+            keyring=keyring,
+            clock=clock,
+            providers=frozenset(providers),
+            outboxes=outbox_queries,
+            samples=rebuild,
+        )
+    )
     return Services(
         settings=settings,
         keyring=keyring,
@@ -611,8 +630,19 @@ def build(
             user_queries=user_queries,
         ),
         counter_queries=CounterQueries(redis=redis, keys=keys, clock=clock),
-        rebuild=RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries),
-        rerendering=Rerendering(redis=redis, keys=keys, queries=comment_queries),
+        rebuild=rebuild,
+        doctor=doctor,
+        deep_doctor=DeepDoctor(
+            settings=settings,
+            store=store,
+            keys=keys,
+            clock=clock,
+            site_queries=site_queries,
+            registry=user_registry,
+            rebuild=rebuild,
+            rerendering=rerendering,
+        ),
+        rerendering=rerendering,
         rankings=RankingQueries(redis=redis, keys=keys),
         reranker=Reranker(redis=redis, keys=keys, clock=clock, site_queries=site_queries),
         outbound=outbound,

@@ -152,6 +152,7 @@ ROUTES = {
     ("POST", "/v1/admin/create-user"): "secret",
     ("GET", "/v1/deletions/{deletion_id}"): "open",
     ("POST", "/v1/admin/sites"): "owner",
+    ("GET", "/v1/admin/doctor"): "owner",
     ("GET", "/v1/admin/sites/{site_id}"): "owner",
     ("PATCH", "/v1/admin/sites/{site_id}"): "owner",
     ("DELETE", "/v1/admin/sites/{site_id}"): "owner",

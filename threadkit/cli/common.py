@@ -53,15 +53,16 @@ def settings_of(flags: dict[str, Any]) -> Loaded:
     return load(file=flags.get("config"), flags=known)
 
 
-def with_services(work: Callable[..., Awaitable[T]]) -> Callable[..., T]:
-    """A command that works on the data: beside a running server, or with a store started just for it."""
+def with_services(work: Callable[..., Awaitable[T]], *, on_any_store: bool = False) -> Callable[..., T]:
+    """A command that works on the data: beside a running server, or with a store started just for it. Only who wants to
+    tell what is wrong with a store takes any; others refuse one that loses comments."""
 
     @functools.wraps(work)
     def command(*args: Any, data: str | None, redis_url: str | None, config: Path | None, **kwargs: Any) -> T:
         loaded = settings_of({"data": data, "redis_url": redis_url, "config": config})
 
         async def run() -> T:
-            async with _open_services(loaded) as services:
+            async with _open_services(loaded, on_any_store) as services:
                 return await work(services, *args, **kwargs)
 
         return asyncio.run(run())
@@ -70,15 +71,16 @@ def with_services(work: Callable[..., Awaitable[T]]) -> Callable[..., T]:
 
 
 @contextlib.asynccontextmanager
-async def _open_services(loaded: Loaded) -> AsyncIterator[Services]:
+async def _open_services(loaded: Loaded, on_any_store: bool) -> AsyncIterator[Services]:
     settings = loaded.settings
     with contextlib.ExitStack() as stack:
         address = parse_url(settings.redis_url) if settings.redis_url else stack.enter_context(shared_use(settings))
         store = Store(address, settings.store)
         try:
             services = build(settings, open_keyring(settings), store)
-            await check_store(store, services.keys, settings)
-            await stamp_store(store.redis, services.keys, services.keyring, services.clock)
+            if not on_any_store:
+                await check_store(store, services.keys, settings)
+                await stamp_store(store.redis, services.keys, services.keyring, services.clock)
             yield services
         finally:
             await store.close()

@@ -19,7 +19,7 @@ class ClientAddresses:
 
     def of(self, scope: Mapping[str, Any]) -> Address:
         """The right-most address that is not a proxy of ours. Forwarded headers of others are only a claim."""
-        peer = self._peer(scope)
+        peer = self.peer(scope)
         if not self.is_trusted(peer):
             return peer
         forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
@@ -42,7 +42,7 @@ class ClientAddresses:
     def is_local(self, scope: Mapping[str, Any]) -> bool:
         """Whether the request comes from this machine itself, not through a proxy."""
         forwarded = any(name in (b"x-forwarded-for", b"forwarded", b"x-real-ip") for name, _ in scope["headers"])
-        return self._peer(scope).is_loopback and not forwarded
+        return self.peer(scope).is_loopback and not forwarded
 
     def client_of(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> str:
         """The hashed address of whoever asks; hashing the same one again and again would cost more than answering."""
@@ -60,7 +60,7 @@ class ClientAddresses:
         household = ipaddress.ip_network((address, 64), strict=False) if address.version == 6 else address
         return hmac.digest(self._hash_key, str(household).encode(), "sha256").hex()[:16]
 
-    def _peer(self, scope: Mapping[str, Any]) -> Address:
+    def peer(self, scope: Mapping[str, Any]) -> Address:
         client = scope.get("client")
         # No peer means a unix socket: somebody on this machine.
         return (_parsed(client[0]) if client else None) or ipaddress.IPv4Address("127.0.0.1")

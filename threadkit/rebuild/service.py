@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 
 from threadkit.clock import Clock
+from threadkit.comments.scripts import level_keys
 from threadkit.ids import SiteId
 from threadkit.rebuild.counters import Counters
 from threadkit.rebuild.indexes import Indexes
@@ -25,6 +26,9 @@ from threadkit.storage.client import Store
 from threadkit.storage.keys import Keys
 
 MOST_ROUNDS = 5
+SCANS = 3  # how often one round goes through all keys: once for each part
+# Larger indexes than a look in passing goes through.
+LARGEST_SAMPLED = 5_000
 
 
 class _Part(Protocol):
@@ -57,9 +61,45 @@ class RebuildService:
             report.votes, report.indexes = look.votes, look.indexes
         return report
 
-    async def _round(self, site_id: SiteId | None, is_check: bool, on_progress: Callable[[int, int], None]) -> Look:
+    async def sample(self, site_id: SiteId, *, pages: int = 3, comments: int = 50) -> Report:
+        """Look at some pages of a site and some of their comments, and tell what is wrong with them. What is wrong at the
+        first look and right at the second was being written meanwhile."""
+        names = await self._some_names(site_id, pages, comments)
+        report = Report(is_check=True, site_id=site_id)
+        while not report.is_settled and report.rounds < 2:
+            look = Look(site_id=site_id, is_check=True, on_progress=lambda more: None)
+            for part, wanted in self._parts():
+                await part.go_through([name for name in names if name.of in wanted], look)
+            report.rounds += 1
+            report.tallies = look.tallies()
+            report.is_settled = not report.tallies
+            report.comments, report.pages, report.indexes = look.comments, look.pages, look.indexes
+        return report
+
+    async def _some_names(self, site_id: SiteId, pages: int, comments: int) -> list[Name]:
+        redis, keys = self._store.redis, self._keys.site(site_id)
+        found: set[str] = set()
+        for page_id in await redis.zrandmember(keys.pages(), pages):
+            found |= {keys.page(page_id), keys.page_new(page_id), keys.page_top(page_id), keys.page_hot(page_id)}
+            found |= {keys.pinned(page_id), *level_keys(keys, page_id, None)}
+            for comment_id in await redis.zrandmember(keys.page_new(page_id), comments):
+                found |= {keys.comment(comment_id), *level_keys(keys, page_id, comment_id)}
+        names = [name for key in sorted(found) if (name := self._names.parse(key))]
+        async with redis.pipeline(transaction=False) as pipe:
+            for name in names:
+                if name.of in INDEXES:
+                    pipe.zcard(name.key)
+            sizes = await pipe.execute(raise_on_error=False)
+        large = {
+            name.key
+            for name, size in zip([name for name in names if name.of in INDEXES], sizes, strict=True)
+            if isinstance(size, int) and size > LARGEST_SAMPLED
+        }
+        return [name for name in names if name.key not in large]
+
+    def _parts(self) -> list[tuple[_Part, frozenset[str]]]:
         redis = self._store.redis
-        parts: list[tuple[_Part, frozenset[str]]] = [
+        return [
             (Indexes(redis=redis, keys=self._keys), RECORDS | INDEXES | VOTE_INDEXES),
             (
                 Records(redis=redis, keys=self._keys, clock=self._clock, site_queries=self._site_queries),
@@ -67,7 +107,9 @@ class RebuildService:
             ),
             (Counters(redis=redis, keys=self._keys), RECORDS),
         ]
-        total = len(parts) * await key_count(self._store)
+
+    async def _round(self, site_id: SiteId | None, is_check: bool, on_progress: Callable[[int, int], None]) -> Look:
+        total = SCANS * await key_count(self._store)
         seen = 0
 
         def advance(more: int) -> None:
@@ -76,10 +118,14 @@ class RebuildService:
             on_progress(min(seen, total), total)
 
         look = Look(site_id=site_id, is_check=is_check, on_progress=advance)
-        for part, wanted in parts:
+        await self.go_through(look)
+        return look
+
+    async def go_through(self, look: Look) -> None:
+        """Everything once, part after part, because later ones build on what earlier ones put right."""
+        for part, wanted in self._parts():
             async for names in self._batches(wanted, look):
                 await part.go_through(names, look)
-        return look
 
     async def _batches(self, wanted: frozenset[str], look: Look) -> AsyncIterator[list[Name]]:
         async for batch in key_batches(self._store):

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import re
 import ssl
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from email.errors import MessageError
 from email.headerregistry import Address
@@ -45,12 +46,27 @@ class SmtpSender:
 
     async def send(self, mail: Mail) -> None:
         message = self.message(mail)
+
+        async def hand_over(client: aiosmtplib.SMTP) -> None:
+            await client.send_message(message, sender=self._from.addr_spec, recipients=[single_address(mail.to)])
+
+        await self._talk(hand_over)
+
+    async def greet(self) -> None:
+        """Say hello, encrypted and with our password as for a mail, and send nothing."""
+
+        async def say_nothing(client: aiosmtplib.SMTP) -> None:
+            await client.noop()
+
+        await self._talk(say_nothing)
+
+    async def _talk(self, speak: Callable[[aiosmtplib.SMTP], Awaitable[None]]) -> None:
         client = self._client()
         try:
             # The library's own timeout is per answer; a server that drips must not hold us for longer either.
             async with asyncio.timeout(self._settings.timeout_s):
                 await client.connect()
-                await client.send_message(message, sender=self._from.addr_spec, recipients=[single_address(mail.to)])
+                await speak(client)
         except aiosmtplib.SMTPRecipientsRefused as error:
             raise _answered(max(refusal.code for refusal in error.recipients)) from error
         except aiosmtplib.SMTPResponseException as error:

@@ -42,13 +42,13 @@ async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHeal
         raise CannotStart(f"The store at {where} is version {version}; ThreadKit needs Redis 7.0 or Valkey.")
     if not await is_writable(store, keys):
         raise CannotStart(f"The store at {where} takes no writes. Is it a replica, or is the user read-only?")
-    policies = await _config(store, "maxmemory-policy") - {"noeviction"}
+    policies = await configured(store, "maxmemory-policy") - {"noeviction"}
     if policies:
         raise CannotStart(
             f"The store at {where} has maxmemory-policy {' or '.join(sorted(policies))}: "
             "when its memory is full it would delete comments. Set maxmemory-policy noeviction there."
         )
-    risks = await _durability_risks(store)
+    risks = await durability_risks(store)
     if risks and settings.durability == "strict":
         raise CannotStart(
             f"The store at {where} can lose what it has confirmed: {'; '.join(risks)}. "
@@ -85,22 +85,22 @@ async def _run_lua(redis: Commands, keys: Keys) -> None:
         raise CannotStart("The store runs Lua scripts in an unexpected way.")
 
 
-async def _durability_risks(store: Store) -> list[str]:
-    appendonly = await _config(store, "appendonly")
+async def durability_risks(store: Store) -> list[str]:
+    appendonly = await configured(store, "appendonly")
     if not appendonly:
         return ["it does not let us read its configuration, so nothing about its persistence is known"]
     if appendonly != {"yes"}:
         return ["appendonly is off, so a crash loses everything since the last snapshot"]
     risks = []
-    fsync = await _config(store, "appendfsync") - {"always"}
+    fsync = await configured(store, "appendfsync") - {"always"}
     if fsync:
         risks.append(f"appendfsync is {' or '.join(sorted(fsync))}, so a crash can lose the last seconds")
-    if "yes" in await _config(store, "no-appendfsync-on-rewrite"):
+    if "yes" in await configured(store, "no-appendfsync-on-rewrite"):
         risks.append("no-appendfsync-on-rewrite is yes, so a crash during a rewrite can lose up to 30 seconds")
     return risks
 
 
-async def _config(store: Store, name: str) -> set[str]:
+async def configured(store: Store, name: str) -> set[str]:
     """The values that the nodes of the store have, or nothing where hosted stores keep it to themselves."""
     nodes = {"target_nodes": RedisCluster.ALL_NODES} if store.address.topology == "cluster" else {}
     try:

@@ -124,6 +124,10 @@ class UserRegistry:
         holder = await self._queries.by_name(name)
         return holder is None or holder.id == for_user
 
+    def unique_entries(self, user: User) -> list[str]:
+        """The entries that must lead to this user, and to nobody else."""
+        return self._entries(user)
+
     def _entries(self, user: User) -> list[str]:
         shared = self._keys.shared
         entries = [shared.username(name_key(user.name))]

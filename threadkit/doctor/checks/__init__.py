@@ -1,0 +1,1 @@
+"""The checks, each in the file of what it looks at."""

@@ -1,0 +1,99 @@
+"""The machine and the program: clocks, free space, versions, backups."""
+
+import asyncio
+import importlib.metadata
+import platform
+import shutil
+
+from threadkit import __version__
+from threadkit.doctor.checks.store import journal_bytes
+from threadkit.doctor.model import Check
+from threadkit.doctor.surroundings import About, Surroundings
+
+# Below these ThreadKit has the holes of its parts, whatever its own version: rate limits by forged headers, answers that
+# reach the wrong person, crashes on bad text.
+FLOORS = {"litestar": "2.20", "redis": "4.5.5", "markdown-it-py": "2.2.0"}
+STORE_DRIFT_MS, WORST_STORE_DRIFT_MS = 1_000, 5_000
+BROWSER_DRIFT_MS = 60_000
+LITTLE, VERY_LITTLE = 0.2, 0.1
+HOUR_MS = 3_600_000
+OLD_BACKUP_MS, OLDEST_BACKUP_MS = 48 * HOUR_MS, 7 * 24 * HOUR_MS
+
+_clock = About("clock", "Clocks")
+_disk = About("disk", "Disk space")
+_versions = About("version", "Versions")
+_backups = About("backups", "Backups")
+
+
+async def clocks(here: Surroundings) -> Check:
+    answer = await here.store.redis.time()
+    now_ms = here.clock.now_ms()
+    times = list(answer.values()) if isinstance(answer, dict) else [answer]  # each node of a cluster has a clock
+    drift_ms = max(abs(seconds * 1000 + microseconds // 1000 - now_ms) for seconds, microseconds in times)
+    fix = "Switch on time synchronisation (systemd-timesyncd, chrony) on both machines."
+    if drift_ms > STORE_DRIFT_MS:
+        found = f"The clocks of server and store differ by {drift_ms / 1000:,.1f} s."
+        return _clock.bad(found, fix) if drift_ms > WORST_STORE_DRIFT_MS else _clock.warning(found, fix)
+    browser_ms = here.asked.browser_ms if here.asked else None
+    if browser_ms is not None and abs(browser_ms - now_ms) > BROWSER_DRIFT_MS:
+        return _clock.warning(
+            f"The clocks of server and browser differ by {abs(browser_ms - now_ms) / 1000:,.0f} s.",
+            "One of them is wrong: switch on time synchronisation on the server, or on your own machine.",
+        )
+    return _clock.ok(f"Server and store agree to {drift_ms} ms.")
+
+
+async def disk(here: Surroundings) -> Check:
+    """The bundled store ends itself when it cannot write, so there must be room to write its journal anew."""
+    folder = here.settings.data_folder
+    try:
+        usage = await asyncio.to_thread(shutil.disk_usage, folder)
+    except OSError as error:
+        return _disk.bad(f"The data folder {folder} cannot be looked at: {error.strerror}.", "Is --data right?")
+    is_ours = here.settings.redis_url is None
+    journal = await journal_bytes(here.store) if is_ours else 0
+    share = usage.free / usage.total if usage.total else 0.0
+    found = f"{usage.free / 1e9:,.1f} GB ({share:.0%}) are free"
+    found += f", the journal has {journal / 1e9:,.2f} GB." if is_ours else "."
+    fix = f"Make room on the disk of {folder.resolve()}."
+    if share < VERY_LITTLE or usage.free < 2 * journal:
+        return _disk.bad(found, fix)
+    return _disk.warning(found, fix) if share < LITTLE or usage.free < 4 * journal else _disk.ok(found)
+
+
+async def versions(here: Surroundings) -> Check:
+    old = [f"{name} {found}" for name, floor in FLOORS.items() if _numbers(found := _installed(name)) < _numbers(floor)]
+    if old:
+        floors = ", ".join(f"{name} {floor}" for name, floor in FLOORS.items())
+        return _versions.bad(
+            f"{', '.join(old)} has known security holes.",
+            f"Install at least {floors}: pip install -r requirements.lock",
+        )
+    return _versions.ok(
+        f"ThreadKit {__version__}, Python {platform.python_version()}, Litestar {_installed('litestar')}."
+    )
+
+
+async def backups(here: Surroundings) -> Check:
+    newest_ms = await here.newest_backup_ms() if here.newest_backup_ms else None
+    fix = "Make one with `threadkit backup create`, and let it be made every day."
+    if newest_ms is None:
+        return (
+            _backups.warning("There is no backup.", fix) if here.is_local else _backups.bad("There is no backup.", fix)
+        )
+    age_ms = here.clock.now_ms() - newest_ms
+    found = f"The newest is {age_ms // HOUR_MS:,} hours old."
+    if age_ms > OLDEST_BACKUP_MS:
+        return _backups.bad(found, fix)
+    return _backups.warning(found, fix) if age_ms > OLD_BACKUP_MS else _backups.ok(found)
+
+
+def _installed(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "0"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
