@@ -18,6 +18,7 @@ from threadkit.counters import routes as counters
 from threadkit.docs import routes as docs
 from threadkit.doctor import routes as doctor
 from threadkit.health import routes as health
+from threadkit.health import store_routes as store_health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
 from threadkit.http.admission import Admission
@@ -31,41 +32,49 @@ from threadkit.live.sockets import Sockets
 from threadkit.moderation import appeal_routes as appeals
 from threadkit.moderation import log_routes as moderation_log
 from threadkit.moderation import people_routes as people
+from threadkit.moderation import people_search_routes as people_search
 from threadkit.moderation import report_routes as reports
 from threadkit.moderation import routes as moderation
 from threadkit.moderation import turnstile_routes as turnstile
 from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.notifications import routes as notifications
+from threadkit.outbox import routes as outbox
 from threadkit.pages import routes as pages
 from threadkit.problems import ProblemHandlers
+from threadkit.ratelimit import operator_routes as limits_operator
 from threadkit.ratelimit import routes as limits
 from threadkit.ratelimit.access import by_address, limited
 from threadkit.ratelimit.lane import ReaderLimits
 from threadkit.render import routes as render
-from threadkit.render.access import address_guard
+from threadkit.render.access import address_guard, either
 from threadkit.render.form import FormTokens, form_limit
 from threadkit.render.problem_pages import ProblemPages
 from threadkit.render.queries import FeedQueries
+from threadkit.sending import routes as sending
 from threadkit.server.protocol import Patience
 from threadkit.services import build
 from threadkit.settings import Settings
 from threadkit.setup import routes as setup
 from threadkit.sites import admin_routes as site_admin
+from threadkit.sites import owner_routes as site_owners
 from threadkit.sites import role_routes as site_roles
 from threadkit.sites import routes as sites
 from threadkit.sites.access import provide_site, site_guard
 from threadkit.sites.model import PageRule
+from threadkit.staff import routes as staff
 from threadkit.storage.checks import check_store
 from threadkit.storage.client import Store, StoreAddress
 from threadkit.storage.stamp import stamp_store
 from threadkit.users import auth_routes as auth
 from threadkit.users import routes as users
 from threadkit.users.access import provide_device, provide_maybe_viewer, provide_viewer
+from threadkit.users.oauth import operator_routes as oauth_operator
 from threadkit.users.oauth import routes as oauth
 from threadkit.users.oauth.model import ProviderEndpoints
 from threadkit.web import assets as web_assets
 from threadkit.web import demo_routes as demo
 from threadkit.web import routes as web
+from threadkit.web import staff_routes as staff_pages
 
 
 class Application:
@@ -175,6 +184,7 @@ class Application:
                 site_admin.router,
                 site_roles.router,
                 doctor.router,
+                site_owners.router,
                 auth.router,
                 users.router,
                 threads.router,
@@ -182,6 +192,7 @@ class Application:
                 pages.router,
                 moderation.router,
                 people.router,
+                people_search.router,
                 reports.router,
                 appeals.router,
                 moderation_log.router,
@@ -189,8 +200,13 @@ class Application:
                 notifications.router,
                 turnstile.router,
                 users.create_user,
+                sending.router,
+                oauth_operator.router,
+                outbox.router,
+                store_health.router,
+                limits_operator.router,
             ],
-            guards=[opens_site],
+            guards=[either(opens_site, opens_by_address)],
             dependencies={
                 "site": Provide(provide_site),
                 "viewer": Provide(provide_viewer),
@@ -221,6 +237,7 @@ class Application:
                         turnstile.challenge_alias,
                         limits.usage,
                         setup.router,
+                        staff.router,
                         oauth.router,
                     ],
                     guards=[by_address(limits=services.request_limits, addresses=self.addresses)],
@@ -256,7 +273,7 @@ class Application:
 
     def _web(self) -> Router:
         """What browsers load: the embed, and pages of ours that show it."""
-        settings, assets = self.services.settings, web_assets.packaged()
+        settings, assets, staff_assets = self.services.settings, web_assets.packaged(), web_assets.packaged_staff()
         pages = Router(
             "/",
             route_handlers=[web.frame_router, *([demo.router] if settings.demo else [])],
@@ -264,8 +281,11 @@ class Application:
         )
         return Router(
             "/",
-            route_handlers=[web.router, pages],
-            dependencies={"assets": Provide(lambda: assets, sync_to_thread=False)},
+            route_handlers=[web.router, staff_pages.router, pages],
+            dependencies={
+                "assets": Provide(lambda: assets, sync_to_thread=False),
+                "staff_assets": Provide(lambda: staff_assets, sync_to_thread=False),
+            },
         )
 
     def _without_scripts(self, opens_by_address: Guard) -> Router:

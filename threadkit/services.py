@@ -9,6 +9,7 @@ from threadkit.comments.leaving import Leaving
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.reading import ThreadReader
 from threadkit.comments.rerendering import Rerendering
+from threadkit.comments.search import CommentSearch
 from threadkit.comments.service import CommentService
 from threadkit.comments.snapshots import Snapshots
 from threadkit.counters.queries import CounterQueries
@@ -17,6 +18,7 @@ from threadkit.counters.visitors import VisitorHashes
 from threadkit.doctor.deep.service import DeepDoctor
 from threadkit.doctor.service import DoctorService
 from threadkit.doctor.surroundings import Surroundings
+from threadkit.health.store import StoreReports
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.metrics import Metrics
 from threadkit.http.outbound import Outbound
@@ -45,6 +47,7 @@ from threadkit.moderation.notes import NoteService
 from threadkit.moderation.outside.building import Outside, build_outside
 from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.moderation.people import PeopleService
+from threadkit.moderation.people_search import PeopleSearch
 from threadkit.moderation.queries import QueueQueries
 from threadkit.moderation.removing import Remover
 from threadkit.moderation.reporters import ReporterRecords
@@ -69,6 +72,7 @@ from threadkit.ratelimit.windows import Windows
 from threadkit.rebuild.reranking import RankingQueries, Reranker
 from threadkit.rebuild.service import RebuildService
 from threadkit.sending.service import PostOffice, build_office
+from threadkit.sending.testing import MailTester
 from threadkit.settings import Settings
 from threadkit.setup.service import SetupService
 from threadkit.sites.deletion import SiteDeletions
@@ -76,6 +80,7 @@ from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import RoleService
 from threadkit.sites.service import SiteService
 from threadkit.sites.staff import StaffBadges
+from threadkit.staff.service import StaffService
 from threadkit.storage.client import Store
 from threadkit.storage.keys import Keys
 from threadkit.storage.listener import Listener
@@ -87,6 +92,7 @@ from threadkit.users.oauth.provider import Provider
 from threadkit.users.oauth.provider_sessions import ProviderSessions
 from threadkit.users.oauth.providers import build_outbound, build_providers
 from threadkit.users.oauth.service import OAuthService
+from threadkit.users.oauth.testing import ProviderTester
 from threadkit.users.passwords import Passwords
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
@@ -104,8 +110,10 @@ class Services:
     clock: Clock
     keys: Keys
     store: Store
+    store_reports: StoreReports
     listener: Listener
     office: PostOffice
+    mail_tester: MailTester
     passwords: Passwords
     addresses: ClientAddresses
     limiter_outage: Outage
@@ -122,8 +130,10 @@ class Services:
     users: UserService
     sessions: SessionService
     sign_in: SignIn
+    staff: StaffService
     setup: SetupService
     comment_queries: CommentQueries
+    comment_search: CommentSearch
     comments: CommentService
     threads: ThreadReader
     page_queries: PageQueries
@@ -140,6 +150,7 @@ class Services:
     appeals: AppealService
     everywhere: BansEverywhere
     people: PeopleService
+    people_search: PeopleSearch
     standing: StandingQueries
     jobs: JobService
     notes: NoteService
@@ -168,6 +179,7 @@ class Services:
     screener: Screener
     providers: Mapping[str, Provider]
     oauth: OAuthService
+    provider_tester: ProviderTester
 
     async def start(self, *, is_worker: bool = False) -> None:
         """What runs beside the requests, or all that `threadkit worker` is for."""
@@ -427,6 +439,7 @@ def build(
         site_queries=site_queries,
         roles=roles,
         registry=user_registry,
+        user_queries=user_queries,
         passwords=passwords,
     )
     metrics = Metrics()
@@ -504,14 +517,17 @@ def build(
             samples=rebuild,
         )
     )
+    comment_search = CommentSearch(redis=redis, keys=keys, queries=comment_queries)
     return Services(
         settings=settings,
         keyring=keyring,
         clock=clock,
         keys=keys,
         store=store,
+        store_reports=StoreReports(store=store, keys=keys, clock=clock),
         listener=listener,
         office=office,
+        mail_tester=MailTester(office=office, windows=windows, settings=settings.mail),
         passwords=passwords,
         addresses=addresses,
         limiter_outage=outage,
@@ -528,8 +544,17 @@ def build(
         users=users,
         sessions=sessions,
         sign_in=sign_in,
+        staff=StaffService(
+            sign_in=sign_in,
+            sessions=sessions,
+            user_queries=user_queries,
+            site_queries=site_queries,
+            roles=roles,
+            server_name=settings.site.name,
+        ),
         setup=setup,
         comment_queries=comment_queries,
+        comment_search=comment_search,
         comments=comments,
         threads=threads,
         page_queries=page_queries,
@@ -559,6 +584,9 @@ def build(
         reporters=reporters,
         appeals=appeals,
         people=people,
+        people_search=PeopleSearch(
+            redis=redis, keys=keys, clock=clock, comments=comment_search, user_queries=user_queries
+        ),
         everywhere=everywhere,
         standing=standing,
         jobs=jobs,
@@ -613,4 +641,10 @@ def build(
         screener=screener,
         providers=providers,
         oauth=oauth,
+        provider_tester=ProviderTester(
+            build=lambda: build_providers(settings, endpoints, outbound, clock),
+            outbound=outbound,
+            windows=windows,
+            base_url=settings.base_url,
+        ),
     )

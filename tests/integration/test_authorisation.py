@@ -13,7 +13,8 @@ from threadkit.sites.roles import Role
 SOMEBODY = "01a1e1d5-9217-7000-be42-7b27b41a2a52"
 
 # open: no key is asked for · key: any key of the site · user: a signed-in user of the site · moderator: or more ·
-# admin: or more · secret: the secret key · managing: the secret key, an admin or more · owner: the secret key or an owner
+# admin: or more · secret: the secret key · managing: the secret key, an admin or more · owner: the secret key or an owner ·
+# operator: the same, of the server's first site only
 ROUTES = {
     ("GET", "/"): "open",
     ("GET", "/health"): "open",
@@ -28,10 +29,24 @@ ROUTES = {
     ("GET", "/docs/{path}"): "open",
     ("GET", "/embed.js"): "open",
     ("GET", "/count.js"): "open",
+    ("GET", "/favicon.svg"): "open",
+    ("GET", "/favicon.ico"): "open",
     ("GET", "/embed/{path}"): "open",
     ("GET", "/embed/frame"): "open",
+    ("GET", "/mod"): "open",
+    ("GET", "/admin"): "open",
+    ("GET", "/staff/{path}"): "open",
+    # These belong to no site: they go by the cookie of the pages for staff.
+    ("POST", "/v1/staff/code"): "open",
+    ("POST", "/v1/staff/sign-in"): "open",
+    ("GET", "/v1/staff/session"): "open",
+    ("POST", "/v1/staff/session"): "open",
+    ("DELETE", "/v1/staff/session"): "open",
+    ("POST", "/v1/staff/token"): "open",
+    ("POST", "/v1/staff/confirm"): "open",
     ("GET", "/setup"): "open",
     ("POST", "/setup"): "open",
+    ("GET", "/setup/done"): "open",
     ("GET", "/avatar/{name}"): "open",
     ("GET", "/auth/{provider}"): "open",
     ("GET", "/auth/{provider}/callback"): "open",
@@ -121,6 +136,7 @@ ROUTES = {
     ("GET", "/v1/moderation/jobs"): "moderator",
     ("GET", "/v1/moderation/jobs/{job_id}"): "moderator",
     ("DELETE", "/v1/moderation/jobs/{job_id}"): "moderator",
+    ("GET", "/v1/moderation/users"): "moderator",
     ("GET", "/v1/moderation/users/{user_id}"): "moderator",
     ("GET", "/v1/moderation/users/{user_id}/notes"): "moderator",
     ("POST", "/v1/moderation/users/{user_id}/notes"): "moderator",
@@ -141,6 +157,9 @@ ROUTES = {
     ("PATCH", "/v1/admin/sites/{site_id}"): "owner",
     ("DELETE", "/v1/admin/sites/{site_id}"): "owner",
     ("POST", "/v1/admin/sites/{site_id}/keys/{kind}/rotate"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}/keys"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}/settings/schema"): "owner",
+    ("GET", "/v1/admin/sites/{site_id}/staff"): "managing",
     ("GET", "/v1/admin/sites/{site_id}/owners"): "owner",
     ("POST", "/v1/admin/sites/{site_id}/owners"): "owner",
     ("DELETE", "/v1/admin/sites/{site_id}/owners/{user_id}"): "owner",
@@ -156,21 +175,30 @@ ROUTES = {
     ("GET", "/v1/admin/sites/{site_id}/owner/comments"): "owner",
     ("GET", "/v1/admin/sites/{site_id}/usage"): "admin",
     ("GET", "/v1/admin/pages/{page_id}/views"): "admin",
+    ("POST", "/v1/admin/server/mail/test"): "operator",
+    ("GET", "/v1/admin/server/store"): "operator",
+    ("GET", "/v1/admin/server/limits"): "operator",
+    ("GET", "/v1/admin/server/outbox"): "operator",
+    ("POST", "/v1/admin/server/outbox/retry-all"): "operator",
+    ("POST", "/v1/admin/server/outbox/{letter_id}/retry"): "operator",
+    ("DELETE", "/v1/admin/server/outbox/{letter_id}"): "operator",
+    ("GET", "/v1/admin/server/providers"): "operator",
+    ("POST", "/v1/admin/server/providers/{name}/test"): "operator",
 }
 
 # What each kind of caller gets on each kind of route: a refusal, or None where the route itself decides.
-KINDS = ("open", "key", "user", "moderator", "admin", "managing", "owner", "secret")
+KINDS = ("open", "key", "user", "moderator", "admin", "managing", "owner", "secret", "operator")
 _TABLE: dict[str, tuple[int | None, ...]] = {
-    "nobody": (None, 401, 401, 401, 401, 401, 401, 401),
-    "anonymous": (None, None, 401, 401, 401, 401, 403, 403),
-    "guest": (None, None, None, 403, 403, 403, 403, 403),
-    "user": (None, None, None, 403, 403, 403, 403, 403),
-    "other site's user": (None, None, 401, 401, 401, 401, 401, 403),
-    "moderator": (None, None, None, None, 403, 403, 403, 403),
-    "admin": (None, None, None, None, None, None, 403, 403),
-    "owner": (None, None, None, None, None, None, None, 403),
-    "secret key": (None, None, 401, 401, 401, None, None, None),
-    "foreign page": (None, 403, 403, 403, 403, 403, 403, 403),
+    "nobody": (None, 401, 401, 401, 401, 401, 401, 401, 401),
+    "anonymous": (None, None, 401, 401, 401, 401, 403, 403, 403),
+    "guest": (None, None, None, 403, 403, 403, 403, 403, 403),
+    "user": (None, None, None, 403, 403, 403, 403, 403, 403),
+    "other site's user": (None, None, 401, 401, 401, 401, 401, 403, 401),
+    "moderator": (None, None, None, None, 403, 403, 403, 403, 403),
+    "admin": (None, None, None, None, None, None, 403, 403, 403),
+    "owner": (None, None, None, None, None, None, None, 403, None),
+    "secret key": (None, None, 401, 401, 401, None, None, None, None),
+    "foreign page": (None, 403, 403, 403, 403, 403, 403, 403, 403),
 }
 REFUSALS = {caller: dict(zip(KINDS, row, strict=True)) for caller, row in _TABLE.items()}
 

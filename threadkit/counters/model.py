@@ -1,13 +1,19 @@
 """What is counted. No I/O here."""
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Literal, get_args
 
 from msgspec import Struct
 
 from threadkit.ids import PageId, SiteId
 
+KeyKind = Literal["public", "secret", "sso"]
+KEY_KINDS: tuple[KeyKind, ...] = get_args(KeyKind)
+
+MINUTE_MS = 60_000
 DAY_MS = 86_400_000
 KEPT_S = 90 * 86_400
+DAYS_VISITORS_KEPT_S = 2 * 86_400  # their number is kept like the others
 MOST_DAYS = 90
 MOST_MONTHS = 4  # 90 days touch no more
 
@@ -18,7 +24,7 @@ Visitor = tuple[str | None, bytes, bytes, bytes]
 class Gathered:
     """What happened on one site on one day and is not in the store yet. Plain fields: the fast lane adds to them."""
 
-    __slots__ = ("comments", "connections", "day", "pageviews", "requests", "site_id", "views", "visitors")
+    __slots__ = ("comments", "connections", "day", "keys", "pageviews", "requests", "site_id", "views", "visitors")
 
     def __init__(self, site_id: SiteId, day: str) -> None:
         self.site_id = site_id
@@ -29,12 +35,13 @@ class Gathered:
         self.pageviews = 0
         self.requests = 0
         self.connections = 0
+        self.keys: dict[KeyKind, int] = {}
 
     def usage(self) -> tuple[int, int, int, int]:
         return self.comments, self.pageviews, self.requests, self.connections
 
     def is_empty(self) -> bool:
-        return not (self.views or self.visitors or any(self.usage()))
+        return not (self.views or self.visitors or self.keys or any(self.usage()))
 
 
 class Batch(Struct, frozen=True):
@@ -46,6 +53,7 @@ class Batch(Struct, frozen=True):
     usage: tuple[int, int, int, int]
     views: dict[PageId, int]
     visitors: list[str]
+    keys: dict[KeyKind, int]
 
     @property
     def month(self) -> str:
@@ -61,6 +69,17 @@ class MonthOfUse(Struct):
     api_requests: int
     websocket_connections: int
     visitors: int
+
+
+class DayOfUse(Struct):
+    """A site on one day, in UTC. `visitors` is an estimate, good to a per cent or two."""
+
+    date: str
+    comments: int = 0
+    pageviews: int = 0
+    api_requests: int = 0
+    websocket_connections: int = 0
+    visitors: int = 0
 
 
 class DayOfViews(Struct):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from threadkit.clock import Clock
-from threadkit.counters.model import MOST_DAYS, MOST_MONTHS, DayOfViews, MonthOfUse, last_days, last_months
+from threadkit.counters.model import MOST_DAYS, MOST_MONTHS, DayOfUse, DayOfViews, MonthOfUse, last_days, last_months
 from threadkit.ids import PageId, SiteId
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -32,6 +32,24 @@ class CounterQueries:
         dates = last_days(self._clock.now_ms(), min(days, MOST_DAYS))
         found = await self._redis.mget([keys.page_views_on(page_id, date) for date in dates])
         return [DayOfViews(date, int(views or 0)) for date, views in zip(dates, found, strict=True)]
+
+    async def usage_by_day(self, site_id: SiteId, *, days: int) -> list[DayOfUse]:
+        """The last days in UTC, newest first, those in which nothing happened too."""
+        keys = self._keys.site(site_id)
+        dates = last_days(self._clock.now_ms(), min(days, MOST_DAYS))
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for date in dates:
+                pipe.hgetall(keys.usage_on(date))
+            answers = await pipe.execute()
+        return [
+            DayOfUse(date, **{name: int(count) for name, count in found.items() if name in DayOfUse.__struct_fields__})
+            for date, found in zip(dates, answers, strict=True)
+        ]
+
+    async def key_uses(self, site_id: SiteId) -> dict[str, int]:
+        """When each kind of key was last used, ms, to the minute; those that were never used are absent."""
+        found = await self._redis.hgetall(self._keys.site(site_id).key_uses())
+        return {kind: int(used_ms) for kind, used_ms in found.items()}
 
     async def usage(self, site_id: SiteId, *, months: int) -> list[MonthOfUse]:
         """The last months in UTC, newest first, those in which nothing happened too."""

@@ -5,9 +5,9 @@ from typing import Annotated
 from litestar import Router, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath, QueryParameter
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
-from threadkit.counters.model import MOST_DAYS, MOST_MONTHS, DayOfViews, MonthOfUse
+from threadkit.counters.model import MOST_DAYS, MOST_MONTHS, DayOfUse, DayOfViews, MonthOfUse
 from threadkit.http.parameters import as_id
 from threadkit.ids import PageId
 from threadkit.pages.model import LONGEST_URL, PageNotFound, normal_url, page_id_of
@@ -18,7 +18,10 @@ from threadkit.users.access import requires_admin
 
 
 class SiteUsage(Struct):
+    """`days` are there when they were asked for."""
+
     months: list[MonthOfUse]
+    days: list[DayOfUse] | UnsetType = UNSET
 
 
 class PageViews(Struct):
@@ -27,17 +30,20 @@ class PageViews(Struct):
     days: list[DayOfViews]
 
 
-@get("/sites/{site_id:str}/usage", summary="A site's usage by month")
+@get("/sites/{site_id:str}/usage", summary="A site's usage by month and by day")
 async def site_usage(
     site_id: FromPath[str],
     site: NamedDependency[Site],
     services: NamedDependency[Services],
     months: Annotated[int, QueryParameter(ge=1, le=MOST_MONTHS)] = 3,
+    days: Annotated[int, QueryParameter(ge=0, le=MOST_DAYS)] = 0,
 ) -> SiteUsage:
-    """Newest first, months of UTC; kept for 90 days. Visitors are estimated unless the server counts them exactly."""
+    """Newest first, months and days of UTC; kept for 90 days. Visitors are estimated: those of days always, those of
+    months unless the server counts them exactly. `websocket_connections` are how many were opened."""
     if site_id != site.id:
         raise SiteMismatch
-    return SiteUsage(await services.counter_queries.usage(site.id, months=months))
+    by_month = await services.counter_queries.usage(site.id, months=months)
+    return SiteUsage(by_month, await services.counter_queries.usage_by_day(site.id, days=days) if days else UNSET)
 
 
 @get("/pages/{page_id:str}/views", summary="How often a page was viewed")

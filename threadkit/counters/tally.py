@@ -13,7 +13,7 @@ import structlog
 
 from threadkit.clock import Clock
 from threadkit.counters.bots import is_bot, is_prefetch
-from threadkit.counters.model import DAY_MS, Batch, Gathered, Visitor, day_of, month_of
+from threadkit.counters.model import DAY_MS, MINUTE_MS, Batch, Gathered, KeyKind, Visitor, day_of, month_of
 from threadkit.counters.scripts import AddCounts
 from threadkit.counters.visitors import VisitorHashes
 from threadkit.ids import PageId, SiteId, random_text
@@ -34,7 +34,7 @@ LONGEST_ADDRESSES = 200
 
 
 class Tally:
-    """One per worker. `view`, `request`, `comment` and `connection` only add to numbers in memory."""
+    """One per worker. `view`, `request`, `comment`, `connection` and `key` only write down in memory."""
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class Tally:
         self._count_bots = settings.count_bots
         self._add_counts = AddCounts(redis, keys, worker=random_text(16), is_exact=settings.visitors == "exact")
         self._bots: dict[bytes, bool] = {}
+        self._key_minutes: dict[tuple[SiteId, KeyKind], int] = {}
 
         self._day = ""
         self._day_from = self._day_until = 0
@@ -101,9 +102,22 @@ class Tally:
         if visitor not in gathered.visitors:
             self._first_visit(gathered.visitors, visitor)
 
-    def request(self, site_id: SiteId) -> None:
-        """A call of the API that opened a site."""
+    def request(self, site_id: SiteId, key: KeyKind | None = None) -> None:
+        """A call of the API that opened a site, with a key or with a token alone."""
         self._of(site_id).requests += 1
+        if key is not None:
+            self.key(site_id, key)
+
+    def key(self, site_id: SiteId, kind: KeyKind) -> None:
+        """A key of the site was used. Once a minute is enough to know when it was last."""
+        now_ms = self._clock.now_ms()
+        minute_ms = now_ms - now_ms % MINUTE_MS
+        if self._key_minutes.get((site_id, kind)) == minute_ms:
+            return
+        if len(self._key_minutes) >= MOST_REMEMBERED:
+            self._key_minutes.clear()
+        self._key_minutes[site_id, kind] = minute_ms
+        self._of(site_id).keys[kind] = minute_ms
 
     def comment(self, site_id: SiteId) -> None:
         """A comment was written."""
@@ -196,7 +210,9 @@ class Tally:
             gathered.usage(),
             views,
             [self._visitors.member(site_id, month, visitor) for visitor in visitors],
+            gathered.keys,
         )
+        gathered.keys = {}
         gathered.comments = gathered.pageviews = gathered.requests = gathered.connections = 0
         if gathered.is_empty():
             line.popleft()

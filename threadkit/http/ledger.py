@@ -57,7 +57,7 @@ class Ledger:
             self._timer = None
         notes, self._notes = self._notes, []
         for note in notes:
-            self._tally.request(note.site_id)
+            self._tally.request(note.site_id, "public")
             if note.page_id is not None:
                 self._tally.view(note.site_id, note.page_id, note.scope["client"], note.headers)
         if self._access_log.is_on:

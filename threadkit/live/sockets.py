@@ -131,6 +131,7 @@ class Sockets:
             socket.close(1013, "too many connections")
             return
         self._tally.connection(opened.site.id)
+        self._tally.key(opened.site.id, opened.key_type.value)
         self._hub.add(socket, address)
         try:
             await self._sign_in(socket, asked.get("token"))

@@ -57,6 +57,20 @@ class ModerationLog:
             before = batch[-1].id
         return found[:limit]
 
+    async def role_changes(self, site_id: SiteId) -> dict[UserId, LogEntry]:
+        """The newest change of each person's role, among the newest few thousand entries of all."""
+        found: dict[UserId, LogEntry] = {}
+        before: str | None = None
+        for _ in range(MOST_LOOKED_AT // LOOK_BATCH):
+            batch = await self.newest(site_id, before=before, limit=LOOK_BATCH)
+            for entry in batch:
+                if entry.action == "role" and entry.user_id:
+                    found.setdefault(entry.user_id, entry)
+            if len(batch) < LOOK_BATCH:
+                break
+            before = batch[-1].id
+        return found
+
     async def all(self, site_id: SiteId) -> AsyncIterator[list[LogEntry]]:
         """Everything there is now, oldest first, a few hundred at a time. What is added meanwhile is not waited for."""
         key = self._keys.site(site_id).modlog()

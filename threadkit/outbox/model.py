@@ -1,5 +1,6 @@
 """What waits, what failed, and what was given up."""
 
+import msgspec
 from msgspec import Struct
 
 from threadkit.errors import Conflict, NotFound
@@ -44,6 +45,10 @@ class Retrying(Struct, frozen=True, kw_only=True):
         return f"{self.entry_id} {self.handler}"
 
 
+class _Kind(Struct):
+    type: str
+
+
 class DeadLetter(Struct, frozen=True, kw_only=True):
     """An entry that was given up, with the reason; the fields in the stream `outbox:dead`.
 
@@ -55,6 +60,14 @@ class DeadLetter(Struct, frozen=True, kw_only=True):
     event: str = ""
     why: str = ""
     tries: int = 0
+
+    @property
+    def kind(self) -> str | None:
+        """What sort of event it is, if that can be read."""
+        try:
+            return msgspec.json.decode(self.event, type=_Kind).type
+        except msgspec.DecodeError:
+            return None
 
     def fields(self) -> list[str]:
         return [
@@ -76,6 +89,11 @@ class FoundDead(Struct, frozen=True, kw_only=True):
     @property
     def died_ms(self) -> int:
         return entry_ms(self.id)
+
+    @property
+    def place(self) -> str:
+        """Where it stands among those of all sites."""
+        return f"{self.id}.{self.site_id}"
 
 
 class State(Struct, frozen=True, kw_only=True):

@@ -1,18 +1,22 @@
 """What can be asked about outboxes, of many sites in one round trip."""
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 from msgspec import Struct
 
+from threadkit.errors import InvalidParameter
 from threadkit.ids import SiteId
+from threadkit.moderation.log import stream_order
 from threadkit.outbox.model import DeadLetter, FoundDead, Retrying, State, entry_ms
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 
 SITES_AT_ONCE = 500
 DEAD_AT_ONCE = 500
+_PLACE = re.compile(r"(\d{1,19}-\d{1,19})\.([0-9a-f-]{36})")
 
 
 class Sum(Struct, frozen=True):
@@ -68,6 +72,26 @@ class OutboxQueries:
                 )
         return found
 
+    async def all_states(self) -> list[State]:
+        return [state async for sites in self._all_sites() for state in await self.states(sites)]
+
+    async def newest_dead(self, sites: Sequence[SiteId], *, before: str | None, limit: int) -> list[FoundDead]:
+        """Of all these sites together, newest first, from a place on backwards."""
+        last, last_site = _place(before) if before is not None else ("+", SiteId(""))
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for site_id in sites:
+                # Two sites can have letters of one id; then their own ids decide the order.
+                start = last if before is None or site_id < last_site else f"({last}"
+                pipe.xrevrange(self._keys.site(site_id).outbox_dead(), start, "-", count=limit)
+            answers = await pipe.execute() if sites else []
+        found = [
+            FoundDead(id=dead_id, site_id=site_id, letter=_letter(fields))
+            for site_id, entries in zip(sites, answers, strict=True)
+            for dead_id, fields in entries
+        ]
+        found.sort(key=lambda letter: (stream_order(letter.id), letter.site_id), reverse=True)
+        return found[:limit]
+
     async def sum(self) -> Sum:
         waiting = retrying = dead = 0
         async for sites in self._all_sites():
@@ -101,6 +125,13 @@ class OutboxQueries:
         while sites := await self._redis.zrange(self._keys.shared.sites(), start, start + SITES_AT_ONCE - 1):
             yield sites
             start += SITES_AT_ONCE
+
+
+def _place(text: str) -> tuple[str, SiteId]:
+    match = _PLACE.fullmatch(text)
+    if match is None:
+        raise InvalidParameter(name="cursor", why="is not one from an answer", field="cursor")
+    return match[1], SiteId(match[2])
 
 
 def _letter(fields: dict[str, str]) -> DeadLetter:

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Guard
 
+from threadkit.counters.model import KeyKind
 from threadkit.errors import Invalid, MissingApiKey, OriginNotAllowed, UnknownApiKey
 from threadkit.ids import PUBLIC_KEY_PREFIX, SiteId
-from threadkit.sites.access import Connection
+from threadkit.sites.access import KEY_IN_ADDRESS, Connection
 from threadkit.sites.model import origin_host, origin_is_allowed
 from threadkit.sites.queries import SiteQueries
 
@@ -18,13 +19,23 @@ class OnlyPublicKey(Invalid):
     code = "only_public_key"
 
 
+def either(by_header: Guard, by_address: Guard) -> Guard:
+    """By the header, or also by the address where a route says so."""
+
+    async def open_site(connection: Connection, handler: BaseRouteHandler) -> None:
+        opens = by_address if KEY_IN_ADDRESS.items() <= handler.opt.items() else by_header
+        await opens(connection, handler)  # type: ignore[misc]
+
+    return open_site
+
+
 def address_guard(
     by_header: Guard,
     queries: SiteQueries,
     *,
     base_url: str,
     allow_localhost: bool,
-    on_opened: Callable[[SiteId], None],
+    on_opened: Callable[[SiteId, KeyKind | None], None],
 ) -> Guard:
     """A guard that takes the public key from `?key=`, and else leaves the door to the ordinary one."""
     own_host = origin_host(base_url)
@@ -55,7 +66,7 @@ def address_guard(
         )
         if not state["origin_allowed"]:
             raise OriginNotAllowed(host=host)
-        on_opened(opened.site.id)
+        on_opened(opened.site.id, "public")
 
     def origin_of(connection: Connection) -> str | None:
         origin: str | None = connection.headers.get("origin")

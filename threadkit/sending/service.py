@@ -71,6 +71,10 @@ class PostOffice:
         """`on_failed` is called when the message was tried and given up."""
         self._accept(Parcel("mail", masked(mail.to), partial(self._mail.send, mail), on_failed))
 
+    async def send_mail_now(self, mail: Mail) -> None:
+        """For whoever wants to know what happens: one try, past the line; raises `Unsendable` or `Undelivered`."""
+        await self._mail.send(mail)
+
     def send_sms(self, sms: Sms, *, on_failed: OnFailed | None = None) -> None:
         self._accept(Parcel("sms", masked(sms.to), partial(self._sms.send, sms), on_failed))
 

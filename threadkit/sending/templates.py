@@ -34,6 +34,20 @@ _CODE_HTML = """\
 </html>
 """
 
+_TEST_HTML = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
+<title>{subject}</title>
+</head>
+<body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif">
+<p>{text}</p>
+</body>
+</html>
+"""
+
 _CODE_TEXT = """\
 Use this code to {use} {site}:
 
@@ -55,6 +69,12 @@ def code_mail(to: str, *, code: str, site_name: str, purpose: Purpose) -> Mail:
         text=_CODE_TEXT.format(use=use, site=site, code=code),
         html=_CODE_HTML.format(subject=escape(subject), use=use, site=escape(site), code=escape(code)),
     )
+
+
+def test_mail(to: str) -> Mail:
+    text = "This mail shows that your comment server can send mail. There is nothing to do."
+    subject = "A test mail from ThreadKit"
+    return Mail(to=to, subject=subject, text=text + "\n", html=_TEST_HTML.format(subject=subject, text=text))
 
 
 def code_sms(to: str, *, code: str, site_name: str) -> Sms:

@@ -8,6 +8,7 @@ from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Guard, Scope
 
+from threadkit.counters.model import KeyKind
 from threadkit.errors import MissingApiKey, OriginNotAllowed, SecretKeyRequired, UnknownApiKey
 from threadkit.ids import SiteId
 from threadkit.services import Services
@@ -15,6 +16,8 @@ from threadkit.sites.model import KeyType, OpenedSite, PageRule, Site, origin_ho
 from threadkit.sites.queries import SiteQueries
 
 Connection = ASGIConnection[Any, Any, Any, Any]
+# An option of routes that take `?key=` too: without a header of ours, pages of other origins save a round trip.
+KEY_IN_ADDRESS = {"key_in_address": True}
 
 
 class HasSite(Protocol):
@@ -29,12 +32,13 @@ def site_guard(
     claims_of: Callable[[str], HasSite | None],
     *,
     pages: PageRule,
-    on_opened: Callable[[SiteId], None],
+    on_opened: Callable[[SiteId, KeyKind | None], None],
 ) -> Guard:
     """A guard that opens the site by its key and checks the origin, before anything else is looked at."""
 
     async def open_site(connection: Connection, _handler: BaseRouteHandler) -> None:
-        opened = await open_by_key(connection) or await open_by_token(connection)
+        opened = with_key = await open_by_key(connection)
+        opened = opened or await open_by_token(connection)
         if opened is None:
             raise MissingApiKey
         state = connection.scope["state"]
@@ -43,7 +47,7 @@ def site_guard(
         state["origin_allowed"] = page is None or pages.allows(page, opened.site)
         if page is not None and not opened.is_owner and not state["origin_allowed"]:
             raise OriginNotAllowed(host=origin_host(page) or page)
-        on_opened(opened.site.id)
+        on_opened(opened.site.id, with_key.key_type.value if with_key else None)
 
     async def open_by_key(connection: Connection) -> OpenedSite | None:
         api_key = connection.headers.get("projectid") or connection.headers.get("x-api-key")

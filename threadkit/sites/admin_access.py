@@ -1,4 +1,4 @@
-"""Who may manage a site: its owners and admins, and whoever has its secret key."""
+"""Who may manage a site: its owners and admins, and whoever has its secret key; and who may look after the server."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from litestar.types import Scope
 
 from threadkit.errors import Forbidden, SecretKeyRequired
 from threadkit.ids import UserId
+from threadkit.services import Services
 from threadkit.sites.model import OpenedSite, Site
 from threadkit.sites.roles import Role
 from threadkit.sites.routes import SiteMismatch
@@ -23,6 +24,12 @@ class OwnerRequired(Forbidden):
     """Owner access required"""
 
     code = "owner_required"
+
+
+class OperatorRequired(Forbidden):
+    """This is for who runs the server: an owner of its first site who is signed in there, or that site's secret key"""
+
+    code = "operator_required"
 
 
 async def requires_owner(connection: Connection, handler: BaseRouteHandler) -> None:
@@ -40,6 +47,20 @@ async def requires_admin_or_key(connection: Connection, handler: BaseRouteHandle
     """The secret key, or an admin or owner who is signed in."""
     if not _has_secret_key(connection):
         await requires_admin(connection, handler)
+
+
+async def requires_operator(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Whoever owns the oldest site of the server, by being signed in there or by its secret key."""
+    if not _has_secret_key(connection):
+        if "authorization" not in connection.headers:
+            raise OperatorRequired
+        await requires_unblocked(connection, handler)
+        if connection.scope["state"]["viewer"].role < Role.OWNER:
+            raise OperatorRequired
+    services: Services = connection.app.state.services
+    opened: OpenedSite = connection.scope["state"]["opened"]
+    if opened.site.id != await services.site_queries.first():
+        raise OperatorRequired
 
 
 def _has_secret_key(connection: Connection) -> bool:

@@ -8,15 +8,21 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from threadkit.clock import iso
+from threadkit.comments.model import Status
 from threadkit.comments.routes import CommentList
+from threadkit.comments.search import SoughtComment
 from threadkit.errors import Forbidden, InvalidParameter
-from threadkit.ids import CommentId, UserId
+from threadkit.http.parameters import as_id
+from threadkit.ids import CommentId, PageId, UserId
+from threadkit.pages.model import LONGEST_URL, PageRef
+from threadkit.pages.parameters import PageNameParameter
 from threadkit.pages.routes import Posting
 from threadkit.services import Services
 from threadkit.sites.admin_access import provide_actor, provide_own_site, requires_admin_or_key, requires_owner
 from threadkit.sites.model import Site, SiteSettings, SiteView, dotted
 from threadkit.sites.roles import Role
 from threadkit.sites.service import PUBLIC_KEY_GRACE_S
+from threadkit.staff.access import requires_recent_proof
 from threadkit.users.access import requires_moderator
 
 LONGEST_GRACE_S = 30 * 86_400
@@ -59,6 +65,13 @@ class CreatedSite(Struct):
     api_key_secret: str
 
 
+class SoughtComments(CommentList):
+    """`searched` and `next` are there for searches only."""
+
+    searched: int | UnsetType = UNSET
+    next: str | UnsetType | None = UNSET
+
+
 class Confirmation(Struct):
     confirm: Text
 
@@ -99,7 +112,7 @@ async def change_site(
     return await _view(services, changed)
 
 
-@delete("/", status_code=202, guards=[requires_owner], summary="Delete a site completely")
+@delete("/", status_code=202, guards=[requires_owner, requires_recent_proof], summary="Delete a site completely")
 async def delete_site(
     data: JSONBody[Confirmation], own_site: NamedDependency[Site], services: NamedDependency[Services]
 ) -> DeletionView:
@@ -108,7 +121,12 @@ async def delete_site(
     return await _deletion(services, await services.deletions.begin(own_site, confirm=data.confirm))
 
 
-@post("/keys/{kind:str}/rotate", status_code=200, guards=[requires_owner], summary="Replace a key by a new one")
+@post(
+    "/keys/{kind:str}/rotate",
+    status_code=200,
+    guards=[requires_owner, requires_recent_proof],
+    summary="Replace a key by a new one",
+)
 async def rotate_key(
     kind: FromPath[str],
     own_site: NamedDependency[Site],
@@ -154,12 +172,40 @@ Offset = Annotated[int, QueryParameter(ge=0, le=1_000_000)]
 Limit = Annotated[int, QueryParameter(ge=0)]
 
 
-@get("/comments", guards=[requires_moderator], summary="All comments of the site")
+@get("/comments", guards=[requires_moderator], summary="All comments of the site, or some that are looked for")
 async def site_comments(
-    own_site: NamedDependency[Site], services: NamedDependency[Services], offset: Offset = 0, limit: Limit = 50
-) -> CommentList:
-    """Newest first, whatever became of them."""
-    return await _comments(services, own_site, offset, min(limit, 100))
+    own_site: NamedDependency[Site],
+    services: NamedDependency[Services],
+    offset: Offset = 0,
+    limit: Limit = 50,
+    status: Annotated[Status | None, QueryParameter()] = None,
+    author: Annotated[str | None, QueryParameter(max_length=36, description="The id of a user.")] = None,
+    page_url: Annotated[str | None, QueryParameter(min_length=1, max_length=LONGEST_URL)] = None,
+    page_id: PageNameParameter = None,
+    q: Annotated[
+        str | None, QueryParameter(min_length=2, max_length=100, description="In the text, in small or big letters.")
+    ] = None,
+    cursor: Annotated[str | None, QueryParameter(max_length=60, description="`next` of the answer before.")] = None,
+) -> SoughtComments:
+    """Newest first, whatever became of them.
+
+    With any of `status`, `author`, `page_url` or `page_id`, `q` and `cursor` it is a search: a call looks through at
+    most a thousand comments (`searched`), so it may find few or none and yet have a `next`, with which one goes on.
+    `offset` is not for searches. `pending` are those that wait in the queue; with a page, `approved` are those that are
+    shown there.
+    """
+    if not any((status, author, page_url, page_id, q, cursor)):
+        listed = await _comments(services, own_site, offset, min(limit, 100))
+        return SoughtComments(listed.comments, listed.has_more)
+    sought = SoughtComment(
+        status=status,
+        author_id=as_id(UserId, author) if author else None,
+        page_id=await _page(services, own_site, PageRef(page_url, page_id)) if page_url or page_id else None,
+        text=q,
+    )
+    found = await services.comment_search.find(own_site.id, sought, cursor=cursor, limit=min(max(limit, 1), 100))
+    items = await services.comments.items(own_site, found.comments)
+    return SoughtComments(items, found.next is not None, searched=found.searched, next=found.next)
 
 
 @get("/owner/comments", guards=[requires_owner], summary="All comments of the site, with the secret key")
@@ -203,6 +249,12 @@ async def _comments(services: Services, site: Site, offset: int, limit: int) -> 
     ids = await services.store.redis.zrange(index, offset, offset + limit, desc=True)
     found = await services.comment_queries.by_ids(site.id, [CommentId(one) for one in ids[:limit]])
     return CommentList(await services.comments.items(site, found), len(ids) > limit)
+
+
+async def _page(services: Services, site: Site, ref: PageRef) -> PageId:
+    """Where the thread of a page is now."""
+    (page_id,) = await services.page_queries.moved(site.id, [await services.page_queries.id_of(site, ref)])
+    return page_id
 
 
 router = Router(

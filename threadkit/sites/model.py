@@ -134,6 +134,8 @@ class Site(Struct, frozen=True, kw_only=True):
     older_keys: dict[str, int] | None = None
     """Public keys from before that one which still work, and until when, ms."""
     sso_secret: str | None = None
+    keys_made: dict[str, int] | None = None
+    """When each kind of key was made, ms; not known of those from before it was written down."""
 
     def opens_with_secret(self, api_key: str) -> bool:
         return hmac.compare_digest(self.api_key_secret, digest(api_key))

@@ -1,7 +1,7 @@
 """Who may do what on a site: owner > admin > moderator > user."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -180,6 +180,20 @@ class RoleService:
 
     async def holders(self, site_id: SiteId, role: Role) -> list[UserId]:
         return sorted(await self._redis.smembers(self._sets(site_id)[role]))
+
+    async def roles_of(self, user_id: UserId, site_ids: Sequence[SiteId]) -> dict[SiteId, Role]:
+        """Where somebody is on the staff, and as what."""
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for site_id in site_ids:
+                for key in self._sets(site_id).values():
+                    pipe.sismember(key, user_id)
+            answers = iter(await pipe.execute())
+        found = {}
+        for site_id in site_ids:
+            held = [role for role in STAFF if next(answers)]
+            if held:
+                found[site_id] = held[0]
+        return found
 
     async def staff(self, site_id: SiteId) -> list[tuple[UserId, Role]]:
         sets = self._sets(site_id)

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from threadkit.clock import Clock, iso
+from threadkit.counters.model import KeyKind
 from threadkit.errors import ApiKeyTaken, Conflict, InvalidParameter, SiteChanged, SiteNotFound, WrongShape
 from threadkit.ids import (
     PUBLIC_KEY_PREFIX,
@@ -88,6 +89,7 @@ class SiteService:
             api_key_secret=digest(secret),
             created_at=iso(self._clock.now_ms()),
             settings=settings or SiteSettings(),
+            keys_made={"public": self._clock.now_ms(), "secret": self._clock.now_ms()},
         )
         if await self._redis.hexists(self._keys.shared.deleting(), site.id):
             raise SiteIsBeingDeleted(site=site.id)
@@ -150,6 +152,7 @@ class SiteService:
             previous_key_public=site.api_key_public,
             previous_key_until_ms=now_ms + grace_s * 1000,
             older_keys=older or None,
+            keys_made=self._made_now(site, "public"),
         )
         await self._claim(rotated.api_key_public, site.id)
         entry = self._entry("rotate_public_key", by, site, rotated)
@@ -164,7 +167,8 @@ class SiteService:
         secret = new_secret_key()
         await self._claim(secret, site.id)
         entry = self._entry("rotate_secret_key", by, site, site)
-        saved = await self._save_with(replace(site, api_key_secret=digest(secret)), secret, entry)
+        rotated = replace(site, api_key_secret=digest(secret), keys_made=self._made_now(site, "secret"))
+        saved = await self._save_with(rotated, secret, entry)
         await self._redis.unlink(self._keys.shared.api_key_site(stored_secret_name(site)))
         return NewSite(saved, secret)
 
@@ -172,9 +176,12 @@ class SiteService:
         """A new secret with which the site's own server vouches for its users; the old one is dead at once."""
         site = await self._existing(site_id)
         secret = random_text(48)
-        sealed = replace(site, sso_secret=self._keyring.seal("sso", secret))
+        sealed = replace(site, sso_secret=self._keyring.seal("sso", secret), keys_made=self._made_now(site, "sso"))
         await self._save(sealed, self._entry("rotate_sso_secret", by, site, sealed))
         return secret
+
+    def _made_now(self, site: Site, kind: KeyKind) -> dict[str, int]:
+        return (site.keys_made or {}) | {kind: self._clock.now_ms()}
 
     async def _existing(self, site_id: SiteId) -> Site:
         site = await self._queries.by_id(site_id)

@@ -118,6 +118,13 @@ class Footprint(Struct, frozen=True, kw_only=True):
         return {kind: None if size is None else round(size * wanted[kind]) for kind, size in each.items()}
 
 
+class Sample(Struct, frozen=True):
+    """How many of the keys that were looked at belong to which line of the schema; strangers' keys to none."""
+
+    counts: dict[tuple[Of, str], int]
+    seen: int
+
+
 class _Places:
     """Which schema entry a key belongs to. Trying all patterns on each of millions of keys would take minutes."""
 
@@ -172,6 +179,18 @@ class FootprintService:
                 patterns.setdefault(f"{entry.group}.{entry.name}", _Pattern(entry)).see(key, chance)
         sizes = {name: await self._bytes(pattern) for name, pattern in patterns.items()}
         return Footprint(shares=_shares(patterns, sizes), used_memory=await self._used_memory())
+
+    async def sample(self, *, most: int) -> Sample:
+        """Look at so many keys and no more. The store goes through them in no order of ours, so these stand for all."""
+        counts: dict[tuple[Of, str], int] = defaultdict(int)
+        places, seen = _Places(), 0
+        async for key in self._scan():
+            seen += 1
+            if entry := places.entry_of(key, key.replace("{", ":").replace("}", ":").split(":")):
+                counts[kind_of(entry), entry.pattern] += 1
+            if seen >= most:
+                break
+        return Sample(dict(counts), seen)
 
     async def _scan(self) -> AsyncIterator[str]:
         prefix = self._keys.prefix

@@ -468,6 +468,23 @@ class SiteKeys(_Group):
     def visitors(self, month: str) -> str:
         return f"site:{self._id}:visitors:{month}"
 
+    @key(
+        Kind.HASH,
+        "a site's use on a day of UTC: as in a month, and how many visitors",
+        writers="counters",
+        ttl_s=7_776_000,
+    )
+    def usage_on(self, date: str) -> str:
+        return f"site:{self._id}:day:{date}"
+
+    @key(Kind.STRING, "a day's visitors as keyed hashes, a HyperLogLog", writers="counters", ttl_s=172_800)
+    def visitors_on(self, date: str) -> str:
+        return f"site:{self._id}:day:{date}:visitors"
+
+    @key(Kind.HASH, "when each kind of the site's keys was last used, ms, to the minute", writers="counters")
+    def key_uses(self) -> str:
+        return f"site:{self._id}:keys:used"
+
     @key(Kind.SET, "pages that were looked at: those on which nobody wrote have no record", writers="counters")
     def viewed_pages(self) -> str:
         return f"site:{self._id}:viewed"

@@ -115,7 +115,9 @@ async def sso(
 ) -> AuthResponse:
     """The token is a JWT (HS256, the site's sign-in secret) with `sub`, `name`, `exp`, and optionally `email`,
     `email_verified`, `avatar`, `aud`."""
-    return await services.sign_in.by_host_site(site, data.token, device)
+    signed_in = await services.sign_in.by_host_site(site, data.token, device)
+    services.tally.key(site.id, "sso")
+    return signed_in
 
 
 @post("/refresh", status_code=200, summary="Exchange a refresh token for a new pair")

@@ -193,6 +193,8 @@ class Session(Struct, frozen=True, kw_only=True):
     refresh_id: str
     previous_id: str = ""
     rotated_ms: int = 0
+    proved_ms: int = 0
+    """When it was shown again who sits there, beside at the sign-in itself."""
     ver: int = 1
 
 

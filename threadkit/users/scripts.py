@@ -65,6 +65,13 @@ class TouchSession(_UserScript):
         await self._run(keys=_session_keys(self._keys, user_id, session_id), args=[now, now_ms, life_s])
 
 
+class NoteProof(_UserScript):
+    file = "note_proof.lua"
+
+    async def __call__(self, user_id: UserId, session_id: SessionId, *, now_ms: int) -> None:
+        await self._run(keys=[self._keys.user(user_id).session(session_id)], args=[now_ms])
+
+
 class RotateRefresh(_UserScript):
     file = "rotate_refresh.lua"
 

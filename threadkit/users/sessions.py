@@ -1,5 +1,7 @@
 """Signing in and out: sessions, and the two tokens that stand for one."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from threadkit.clock import Clock, from_iso, iso
@@ -10,12 +12,13 @@ from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.model import AuthResponse, Session, User, UserResponse
 from threadkit.users.queries import Company, UserQueries
-from threadkit.users.scripts import EndSessions, RotateRefresh, SaveSession, TouchSession
+from threadkit.users.scripts import EndSessions, NoteProof, RotateRefresh, SaveSession, TouchSession
 from threadkit.users.tokens import Claims, Tokens
 from threadkit.users.viewer import Viewer
 
 TOUCH_EVERY_MS = 60_000
 REFRESH_GRACE_MS = 30_000
+PROOF_MS = 15 * 60_000
 
 
 class InvalidToken(Unauthenticated):
@@ -70,6 +73,7 @@ class SessionService:
         self._end = EndSessions(redis, keys)
         self._touch = TouchSession(redis, keys)
         self._rotate = RotateRefresh(redis, keys)
+        self._note_proof = NoteProof(redis, keys)
 
     async def open(
         self,
@@ -127,6 +131,13 @@ class SessionService:
     def claims_of(self, access_token: str) -> Claims | None:
         return self._tokens.read(access_token, "access")
 
+    def issue(self, claims: Claims, kind: Literal["access", "staff"]) -> str:
+        """Another token for a session that is there."""
+        return self._tokens.issue(claims, kind)
+
+    def staff_claims_of(self, token: str) -> Claims | None:
+        return self._tokens.read(token, "staff")
+
     async def viewer(self, access_token: str, site_id: SiteId) -> Viewer:
         """Who holds this token. It is good for its own site only, and only while its session is there."""
         return await self.viewer_of(self.claims_of(access_token), site_id)
@@ -139,6 +150,19 @@ class SessionService:
             raise SessionExpired
         await self._note_use(viewer)
         return viewer
+
+    async def confirm(self, viewer: Viewer) -> int:
+        """Whoever sits there has shown again who they are; says until when that counts, ms."""
+        now_ms = self._clock.now_ms()
+        await self._note_proof(viewer.id, viewer.session.id, now_ms=now_ms)
+        return now_ms + PROOF_MS
+
+    def proved_until_ms(self, session: Session) -> int:
+        return max(from_iso(session.created_at), session.proved_ms) + PROOF_MS
+
+    def is_proved(self, session: Session) -> bool:
+        """Whether it was shown lately who sits there: what does harm in wrong hands asks for it."""
+        return self._clock.now_ms() < self.proved_until_ms(session)
 
     async def end(self, user_id: UserId, session_id: SessionId) -> bool:
         """End one session; says whether it was there."""

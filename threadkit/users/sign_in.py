@@ -177,9 +177,17 @@ class SignIn:
 
     async def by_password(self, site: Site, contact: Contact, password: str, device: Device) -> AuthResponse:
         _require(site.settings.auth.password)
+        own_limit = site.settings.rate_limits.auth_attempts_per_hour
+        user = await self.who_has_password(contact, password, device, per_hour=own_limit)
+        return await self._sessions.open(user, site.id, device)
+
+    async def who_has_password(
+        self, contact: Contact, password: str, device: Device, *, per_hour: int | None = None
+    ) -> User:
+        """Whose password this is, on whatever site; tries are counted by address and by account."""
         await self._windows.spend(self._per_minute, device.client)
-        own = site.settings.rate_limits.auth_attempts_per_hour
-        await self._windows.spend(replace(self._per_hour, limit=own) if own else self._per_hour, device.client)
+        hourly = replace(self._per_hour, limit=per_hour) if per_hour else self._per_hour
+        await self._windows.spend(hourly, device.client)
         await self._windows.spend(self._per_account, digest(contact.value)[:32])
         user = await self._behind(contact)
         stored = await self._queries.password_hash(user.id) if user else None
@@ -189,7 +197,26 @@ class SignIn:
             raise AccountBanned
         if self._passwords.needs_rehash(stored):
             await self._redis.set(self._keys.user(user.id).password(), await self._passwords.hash(password))
-        return await self._sessions.open(user, site.id, device)
+        return user
+
+    async def check_code(self, contact: Contact, code: str) -> None:
+        await self._codes.check(contact.value, contact.kind, code, use_up=True)
+
+    async def who_has_code(self, contact: Contact, code: str) -> User:
+        """Whose address was proved by this code, on whatever site."""
+        await self.check_code(contact, code)
+        user = await self._behind(contact)
+        if user is None:
+            raise InvalidCredentials
+        return await self._proved(user, contact)
+
+    async def send_code_to(self, contact: Contact, device: Device, *, site_name: str, deliver: bool) -> None:
+        """The same to everybody who asks, whether it is delivered or not."""
+        allowed = await self._codes.allow(contact.value, client=device.client)
+        await self._codes.send(contact.value, contact.kind, site_name=site_name, allowed=allowed, deliver=deliver)
+
+    async def whose(self, contact: Contact) -> User | None:
+        return await self._behind(contact)
 
     async def confirm(self, contact: Contact, code: str) -> None:
         """Show that an address is one's own."""

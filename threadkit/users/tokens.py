@@ -13,7 +13,8 @@ from threadkit.ids import SessionId, SiteId, UserId, is_uuid
 
 LEEWAY_S = 60
 MOST_REMEMBERED = 4096
-TokenType = Literal["access", "refresh"]
+STAFF_S = 7 * 86_400
+TokenType = Literal["access", "refresh", "staff"]
 
 
 class Claims(Struct, frozen=True):
@@ -37,7 +38,7 @@ class Tokens:
     def __init__(self, secret: bytes, *, clock: Clock, access_s: int, refresh_s: int) -> None:
         self._key = OctKey.import_key(secret)
         self._clock = clock
-        self._life_s = {"access": access_s, "refresh": refresh_s}
+        self._life_s = {"access": access_s, "refresh": refresh_s, "staff": STAFF_S}
         # What is said in a token that we signed does not change; only whether it is still good does.
         self._signed = functools.lru_cache(maxsize=MOST_REMEMBERED)(self._read_signed)
 

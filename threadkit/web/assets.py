@@ -1,4 +1,4 @@
-"""The embed's files, read once and kept ready: names that change with their content, imports that follow, gzip bodies.
+"""Files for browsers, read once and kept ready: names that change with their content, imports that follow, gzip bodies.
 
 There is no build step. A module's imports are rewritten to the hashed names of what it imports, dependencies first, so
 a file's name changes whenever anything below it does, and browsers may keep every one of them for ever.
@@ -19,6 +19,7 @@ import msgspec
 from threadkit.errors import CannotStart
 
 FOLDER = "/embed/"
+STAFF_FOLDER = "/staff/"
 LOADERS = ("embed.js", "count.js")
 TOKEN = b"__ASSETS__"
 HASH_LENGTH = 10
@@ -51,6 +52,7 @@ class Asset:
 
     name: str
     body: bytes
+    folder: str = FOLDER
 
     @functools.cached_property
     def hash(self) -> str:
@@ -65,10 +67,10 @@ class Asset:
     @property
     def path(self) -> str:
         """Where browsers find it."""
-        if self.name in LOADERS:
+        if self.folder == FOLDER and self.name in LOADERS:
             return f"/{self.name}"
         stem, suffix = posixpath.splitext(self.name)
-        return f"{FOLDER}{stem}.{self.hash}{suffix}"
+        return f"{self.folder}{stem}.{self.hash}{suffix}"
 
     @property
     def media_type(self) -> str:
@@ -80,9 +82,11 @@ class Asset:
 
 
 class Assets:
-    """All of them, by the names they have in their folder."""
+    """All of them, by the names they have in their folder. They may import from a folder beside theirs."""
 
-    def __init__(self, sources: Mapping[str, bytes]) -> None:
+    def __init__(self, sources: Mapping[str, bytes], *, folder: str = FOLDER, beside: "Assets | None" = None) -> None:
+        self.folder = folder
+        self._beside = beside
         self._sources = sources
         self._made: dict[str, Asset] = {}
         for name in sources:
@@ -95,6 +99,9 @@ class Assets:
 
     def __getitem__(self, name: str) -> Asset:
         return self._made[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._made
 
     def find(self, path: str) -> tuple[Asset, bool] | None:
         """What stands under `/embed/…`, and whether the name holds this very content: a page may still have a loader
@@ -111,39 +118,61 @@ class Assets:
             return self._made[name]
         if name in importers:
             circle = " → ".join([*importers[importers.index(name) :], name])
-            raise CannotStart(f"These files of the embed import each other in a circle: {circle}")
+            raise CannotStart(f"These files of {self.folder} import each other in a circle: {circle}")
         body = self._sources[name]
         if name.endswith(".js"):
             body = self._with_hashed_imports(name, body.decode(), (*importers, name)).encode()
         if name in LOADERS:
-            body = body.replace(TOKEN, msgspec.json.encode(self.paths))
-        self._made[name] = Asset(name, body)
+            body = body.replace(TOKEN, msgspec.json.encode(self._known_to(body)))
+        self._made[name] = Asset(name, body, self.folder)
         return self._made[name]
 
+    def _known_to(self, loader: bytes) -> dict[str, str]:
+        """Looks and words, and of the modules those that a loader names: modules find each other by their imports."""
+        return {
+            name: path
+            for name, path in self.paths.items()
+            if name.endswith((".css", ".json")) or f'"{name}"'.encode() in loader
+        }
+
     def _with_hashed_imports(self, name: str, source: str, importers: tuple[str, ...]) -> str:
-        folder = "/" if name in LOADERS else posixpath.dirname(FOLDER + name)
+        folder = "/" if name in LOADERS else posixpath.dirname(self.folder + name)
 
         def rewrite(found: re.Match[str]) -> str:
             if found["module"] is None:
                 return found[0]
-            wanted = posixpath.normpath(posixpath.join(posixpath.dirname(name), found["module"]))
-            if wanted not in self._sources:
-                raise CannotStart(f"{name} of the embed imports {found['module']}, which is not there")
-            path = posixpath.relpath(self._make(wanted, importers).path, folder)
+            wanted = posixpath.normpath(posixpath.join(posixpath.dirname(self.folder + name), found["module"]))
+            path = posixpath.relpath(self._imported(wanted, name, importers).path, folder)
             return found["before"] + (path if path.startswith(".") else f"./{path}")
 
         return _IMPORT.sub(rewrite, source)
 
+    def _imported(self, wanted: str, name: str, importers: tuple[str, ...]) -> Asset:
+        """What stands at an address without its hash."""
+        own, neighbour = wanted.removeprefix(self.folder), self._beside
+        if own in self._sources:
+            return self._make(own, importers)
+        if neighbour and (theirs := wanted.removeprefix(neighbour.folder)) in neighbour:
+            return neighbour[theirs]
+        raise CannotStart(f"{name} of {self.folder} imports {wanted}, which is not there")
 
-def read(folder: Traversable) -> Assets:
+
+def read(source: Traversable, *, folder: str = FOLDER, beside: Assets | None = None) -> Assets:
     """The files of a folder and those below it; what is of no type we serve is not for browsers."""
-    return Assets(dict(_files(folder, "")))
+    return Assets(dict(_files(source, "")), folder=folder, beside=beside)
 
 
 @functools.cache
 def packaged() -> Assets:
-    """Those that came with the program, which do not change while it runs."""
+    """The embed's, which came with the program and do not change while it runs."""
     return read(importlib.resources.files("threadkit.web").joinpath("embed"))
+
+
+@functools.cache
+def packaged_staff() -> Assets:
+    """Those of the pages for staff, which share parts with the embed."""
+    source = importlib.resources.files("threadkit.web").joinpath("staff")
+    return read(source, folder=STAFF_FOLDER, beside=packaged())
 
 
 def _files(folder: Traversable, front: str) -> Iterator[tuple[str, bytes]]:

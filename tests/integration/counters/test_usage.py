@@ -7,13 +7,14 @@ import pytest
 from redis.asyncio import Redis
 
 from tests.conftest import SECRET
-from tests.integration.counters.counting import MONTH, PAGE, SITE, Counting, counting
+from tests.integration.counters.counting import DAY, MONTH, PAGE, SITE, Counting, counting
 from tests.integration.counters.test_views import admin, flush
 from tests.integration.server.program import environment, run
 from tests.make import ManualClock
 from tests.people import create
 from threadkit.app import Application
 from threadkit.clock import SystemClock
+from threadkit.counters.model import DayOfUse
 from threadkit.keyring import Keyring
 from threadkit.sites.model import NewSite
 from threadkit.storage.bundled import BundledStore
@@ -144,3 +145,45 @@ async def test_usage_on_the_command_line(owned: NewSite, bundled: BundledStore) 
     assert months[0]["month"] in table.stdout
     wrong = run("site", "usage", "nope", "--redis-url", f"unix://{bundled.address.path}", env=env)
     assert (wrong.returncode, wrong.stderr) == (1, "Error: There is no site 'nope'.\n")
+
+
+async def test_every_day_has_all_numbers(worker: Counting, clock: ManualClock, redis: Redis) -> None:
+    for peer in ("203.0.113.7", "203.0.113.8", "203.0.113.7"):
+        worker.view(peer=peer)
+    worker.tally.comment(SITE)
+    await worker.flushed()
+    clock.advance(seconds=86_400)
+    worker.view()
+    worker.tally.request(SITE)
+    worker.tally.connection(SITE)
+    await worker.flushed()
+    await worker.flushed()
+    newest, before, *older = await worker.queries.usage_by_day(SITE, days=90)
+    assert newest == DayOfUse("2025-12-07", 0, 1, 1, 1, 1)
+    assert before == DayOfUse(DAY, 1, 3, 0, 0, 2)
+    assert len(older) == 88
+    assert {(day.pageviews, day.visitors) for day in older} == {(0, 0)}
+    assert 7_775_000 < await redis.ttl(f"site:{SITE}:day:{DAY}") <= 7_776_000
+    await redis.delete(f"site:{SITE}:day:{DAY}:visitors")  # as after two days
+    assert (await worker.queries.usage_by_day(SITE, days=2))[1].visitors == 2
+
+
+async def test_a_days_visitors_are_one_number_however_they_come_in(exact: Counting, clock: ManualClock) -> None:
+    for _ in range(2):
+        exact.view(peer="203.0.113.7")
+        await exact.flushed()
+    assert (await exact.queries.usage_by_day(SITE, days=1))[0].visitors == 1
+
+
+async def test_days_come_in_the_same_answer_when_asked_for(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await admin(app, http, new_site)
+    path = f"/v1/admin/sites/{new_site.site.id}/usage"
+    app.services.tally.comment(new_site.site.id)
+    await flush(app)
+    assert (await ada.call("GET", path)).json().keys() == {"months"}
+    answer = (await ada.call("GET", f"{path}?days=90")).json()
+    assert (len(answer["days"]), answer["days"][0]["date"], answer["days"][0]["comments"]) == (90, DAY, 1)
+    for days in (-1, 91, "x"):
+        assert (await ada.call("GET", f"{path}?days={days}")).status_code == 400

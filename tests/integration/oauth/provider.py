@@ -129,7 +129,8 @@ class MockProvider:
         """The person says yes at once."""
         assert query["response_type"] == "code"
         assert query["client_id"] == CLIENT_ID
-        assert query["redirect_uri"] in self.redirect_uris
+        if query["redirect_uri"] not in self.redirect_uris:
+            raise Refused("redirect_uri_mismatch")
         assert query["code_challenge_method"] == "S256"
         assert len(query["code_challenge"]) == 43
         code = secrets.token_urlsafe(16)

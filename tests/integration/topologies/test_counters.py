@@ -24,6 +24,8 @@ async def test_two_workers_count_many_sites(app: Application, other: Application
         month, before = await queries.usage(site_id, months=2)
         assert (month.pageviews, month.comments, month.visitors) == (30, 6, 1)
         assert (before.pageviews, before.visitors) == (0, 0)
+        today = (await queries.usage_by_day(site_id, days=1))[0]
+        assert (today.pageviews, today.comments, today.visitors) == (30, 6, 1)
     # Where keys carry no tag of their site, the same page of all sites is one page.
     seen = 6 if app.services.keys.tagged else 6 * len(sites)
     assert await queries.views_of(sites[0], PAGES) == [seen] * 5

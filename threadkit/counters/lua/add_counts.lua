@@ -4,7 +4,10 @@
 -- KEYS[2] usage        hash of the month
 -- KEYS[3] visitors     set or HyperLogLog of the month
 -- KEYS[4] viewed_pages set
--- KEYS[5] page_views, KEYS[6] page_views_on of the first page, and so on for each page
+-- KEYS[5] key_uses     hash
+-- KEYS[6] usage_on     hash of the day
+-- KEYS[7] visitors_on  HyperLogLog of the day
+-- KEYS[8] page_views, KEYS[9] page_views_on of the first page, and so on for each page
 -- ARGV[1] number of this batch; a worker's next one is greater
 -- ARGV[2] seconds for which the mark is kept
 -- ARGV[3] seconds for which everything is kept that belongs to a day or a month
@@ -14,6 +17,10 @@
 -- ARGV[7] pageviews
 -- ARGV[8] api_requests
 -- ARGV[9] websocket_connections
+-- ARGV[10] when the public key was last used, ms, or '0' when it was not since the last time
+-- ARGV[11] the same of the secret key
+-- ARGV[12] the same of the sso secret
+-- ARGV[13] seconds for which the visitors of a day are kept
 -- then one number of views for each page, then the pages, then the visitors
 --
 -- Returns 1 when it was added, 0 when it had been before.
@@ -25,27 +32,40 @@ redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
 local fields = { 'comments', 'pageviews', 'api_requests', 'websocket_connections' }
 for place, field in ipairs(fields) do
   local count = ARGV[5 + place]
-  if count ~= '0' then redis.call('HINCRBY', KEYS[2], field, count) end
+  if count ~= '0' then
+    redis.call('HINCRBY', KEYS[2], field, count)
+    redis.call('HINCRBY', KEYS[6], field, count)
+  end
 end
 redis.call('EXPIRE', KEYS[2], ARGV[3], 'NX')
 
+-- Workers bring their news in any order, and the newest use is the one that counts.
+local function raise(key, field, value)
+  if tonumber(value) > tonumber(redis.call('HGET', key, field) or '0') then redis.call('HSET', key, field, value) end
+end
+for place, kind in ipairs({ 'public', 'secret', 'sso' }) do raise(KEYS[5], kind, ARGV[9 + place]) end
+
 local pages = tonumber(ARGV[5])
 for page = 1, pages do
-  local total, day, count = KEYS[3 + 2 * page], KEYS[4 + 2 * page], ARGV[9 + page]
+  local total, day, count = KEYS[6 + 2 * page], KEYS[7 + 2 * page], ARGV[13 + page]
   local is_first = redis.call('INCRBY', total, count) == tonumber(count)
-  if is_first then redis.call('SADD', KEYS[4], ARGV[9 + pages + page]) end
+  if is_first then redis.call('SADD', KEYS[4], ARGV[13 + pages + page]) end
   redis.call('INCRBY', day, count)
   redis.call('EXPIRE', day, ARGV[3], 'NX')
 end
 
-local first = 10 + 2 * pages
+local first = 14 + 2 * pages
 if #ARGV >= first then
   -- A month goes on as it began, whatever the setting says now.
   local kind, add = redis.call('TYPE', KEYS[3]).ok, ARGV[4]
   if kind == 'set' then add = 'SADD' elseif kind == 'string' then add = 'PFADD' end
   for start = first, #ARGV, 1000 do
     redis.call(add, KEYS[3], unpack(ARGV, start, math.min(start + 999, #ARGV)))
+    redis.call('PFADD', KEYS[7], unpack(ARGV, start, math.min(start + 999, #ARGV)))
   end
   redis.call('EXPIRE', KEYS[3], ARGV[3], 'NX')
+  redis.call('EXPIRE', KEYS[7], ARGV[13], 'NX')
+  raise(KEYS[6], 'visitors', redis.call('PFCOUNT', KEYS[7]))
 end
+redis.call('EXPIRE', KEYS[6], ARGV[3], 'NX')
 return 1

@@ -29,6 +29,7 @@ from threadkit.users.oauth.pending import PendingSignIns
 from threadkit.users.oauth.pkce import challenge_of, new_secret
 from threadkit.users.oauth.provider import Ask, Grant, Provider
 from threadkit.users.oauth.provider_sessions import ProviderSessions
+from threadkit.users.oauth.testing import callback_address
 from threadkit.users.sessions import Device
 from threadkit.users.sign_in import SignIn
 
@@ -156,7 +157,7 @@ class OAuthService:
         return self._providers[name]
 
     def _redirect_uri(self, name: str) -> str:
-        return f"{self._base_url}/auth/{name}/callback"
+        return callback_address(self._base_url, name)
 
 
 def _failed(provider: str, reason: str, sentence: str, target: str | None) -> Outcome:

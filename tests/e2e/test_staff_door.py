@@ -1,0 +1,38 @@
+"""The door of the pages for staff."""
+
+from typing import Any
+
+from playwright.async_api import expect
+
+from tests.e2e.staff import Desk, appoint
+from tests.integration.server.program import Server
+
+
+async def test_a_moderator_signs_in_stays_in_and_signs_out(server: Server, visit: Any) -> None:
+    mona = appoint(server, "moderator")
+    visitor = await visit()
+    desk = Desk(visitor.page, server.url.replace("127.0.0.1", "localhost"))
+    await desk.page.goto(f"{desk.url}/mod")
+    await expect(desk.button("Sign in")).to_be_visible()
+    await desk.shot("staff-door")
+    await desk.page.get_by_label("E-mail").fill(mona.email)
+    await desk.page.get_by_label("Password").fill("not the password")
+    await desk.button("Sign in").click()
+    await expect(desk.page.get_by_role("alert")).to_contain_text("do not belong together")
+    await desk.sign_in(mona)
+    await desk.page.reload()
+    await expect(desk.button("Sign out")).to_be_visible()
+    cookies = await desk.page.context.cookies()
+    assert [cookie["httpOnly"] for cookie in cookies if "staff" in cookie["name"]] == [True]
+    await desk.button("Sign out").click()
+    await expect(desk.button("Sign in")).to_be_visible()
+    allowed = ("401", "the server responded with a status of 401")
+    assert [said for said in visitor.complaints if not any(word in said for word in allowed)] == []
+
+
+async def test_the_door_is_accessible(server: Server, visit: Any) -> None:
+    visitor = await visit(bypass_csp=True)
+    desk = Desk(visitor.page, server.url.replace("127.0.0.1", "localhost"))
+    await desk.page.goto(f"{desk.url}/mod")
+    await expect(desk.button("Sign in")).to_be_visible()
+    await desk.is_accessible()

@@ -1,0 +1,114 @@
+"""All settings of a site described, from the types that check them. No I/O here."""
+
+import functools
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct, inspect
+
+from threadkit.sites.model import SECRET_SETTINGS, SiteSettings, dotted
+from threadkit.sites.settings_words import GROUPS, WORDS, group_of
+
+Shape = Literal["boolean", "integer", "number", "text", "choice", "list"]
+
+
+class SettingView(Struct, kw_only=True):
+    """One setting. `name` is what `PATCH /v1/admin/sites/{id}` takes, with a dot for each step down. Limits that do not
+    apply are null; of a list they are those of its entries, which `max_items` counts."""
+
+    name: str
+    group: str
+    type: Shape
+    default: Any
+    explanation: str
+    may_be_null: bool
+    is_secret: bool
+    choices: list[str] | None
+    min: float | None
+    max: float | None
+    max_length: int | None
+    pattern: str | None
+    max_items: int | None
+
+
+class GroupView(Struct):
+    id: str
+    title: str
+    explanation: str
+
+
+class SettingsSchema(Struct):
+    """In the order in which a page may show them."""
+
+    groups: list[GroupView]
+    settings: list[SettingView]
+
+
+@functools.cache
+def settings_schema() -> SettingsSchema:
+    found = _described(SiteSettings)
+    places = {group.id: place for place, group in enumerate(GROUPS)}
+    names = list(WORDS)
+    found.sort(key=lambda setting: (places[setting.group], names.index(setting.name)))
+    return SettingsSchema([GroupView(group.id, group.title, group.explanation) for group in GROUPS], found)
+
+
+def _described(kind: type[Struct], front: str = "") -> list[SettingView]:
+    info = inspect.type_info(kind)
+    if not isinstance(info, inspect.StructType):
+        raise TypeError(f"{kind} is not a structure")
+    hints = get_type_hints(kind)
+    found: list[SettingView] = []
+    for field in info.fields:
+        name = front + field.name
+        if isinstance(field.type, inspect.StructType):
+            found += _described(field.type.cls, f"{name}.")
+        else:
+            found.append(_setting(name, field.type, hints[field.name]))
+    return found
+
+
+def _setting(name: str, kind: inspect.Type, hint: Any) -> SettingView:
+    may_be_null = isinstance(kind, inspect.UnionType)
+    if isinstance(kind, inspect.UnionType):
+        kind = next(one for one in kind.types if not isinstance(one, inspect.NoneType))
+    is_list = isinstance(kind, inspect.ListType | inspect.VarTupleType)
+    item = kind.item_type if isinstance(kind, inspect.ListType | inspect.VarTupleType) else kind
+    return SettingView(
+        name=name,
+        group=group_of(name).id,
+        type="list" if is_list else _shape(item),
+        default=_DEFAULTS[name],
+        explanation=WORDS[name],
+        may_be_null=may_be_null,
+        is_secret=name in SECRET_SETTINGS,
+        choices=_choices(hint) or None,
+        min=getattr(item, "ge", None),
+        max=getattr(item, "le", None),
+        max_length=getattr(item, "max_length", None),
+        pattern=getattr(item, "pattern", None),
+        max_items=getattr(kind, "max_length", None) if is_list else None,
+    )
+
+
+_SHAPES: dict[type[inspect.Type], Shape] = {
+    inspect.BoolType: "boolean",
+    inspect.IntType: "integer",
+    inspect.FloatType: "number",
+    inspect.StrType: "text",
+    inspect.LiteralType: "choice",
+}
+
+
+def _shape(kind: inspect.Type) -> Shape:
+    return _SHAPES[type(kind)]
+
+
+def _choices(hint: Any) -> list[str]:
+    """In the order in which they were written down, which the types' own description does not keep."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    return [choice for part in get_args(hint) for choice in _choices(part)]
+
+
+_DEFAULTS = dotted(msgspec.to_builtins(SiteSettings()))

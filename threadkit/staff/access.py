@@ -1,0 +1,84 @@
+"""What holds for the pages' own routes: changes only from our own pages, and the cookie that says who sits there."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from litestar.connection import ASGIConnection
+from litestar.datastructures import Cookie
+from litestar.di import NamedDependency
+from litestar.handlers import BaseRouteHandler
+
+from threadkit.errors import Forbidden
+from threadkit.http.request import Request
+from threadkit.services import Services
+from threadkit.settings import Settings
+from threadkit.sites.model import OpenedSite, origin_of
+from threadkit.staff.model import cookie_name
+from threadkit.users.tokens import STAFF_S
+from threadkit.users.viewer import Viewer
+
+Connection = ASGIConnection[Any, Any, Any, Any]
+
+
+class OnlyFromOurPages(Forbidden):
+    """This can only be asked by the pages of this server itself. Open them at {address}"""
+
+    code = "only_from_our_pages"
+
+
+class ConfirmationRequired(Forbidden):
+    """Show again that it is you: this does harm in wrong hands."""
+
+    code = "confirmation_required"
+
+
+async def from_our_pages(connection: Connection, _handler: BaseRouteHandler) -> None:
+    """Browsers say which page sends a change, and no other page can make them say otherwise."""
+    if connection.scope.get("method") in ("GET", "HEAD"):
+        return
+    services: Services = connection.app.state.services
+    said = origin_of(connection.headers.get("origin", ""))
+    fetched = connection.headers.get("sec-fetch-site", "same-origin")
+    is_ours = said is not None and (
+        said == origin_of(services.settings.base_url)
+        or urlsplit(said).netloc == connection.headers.get("host", "").lower()
+    )
+    if not is_ours or fetched != "same-origin":
+        raise OnlyFromOurPages(address=services.settings.base_url)
+
+
+async def requires_recent_proof(connection: Connection, _handler: BaseRouteHandler) -> None:
+    """After the guard that loads the viewer: whoever came with a session must have shown lately who they are. The secret
+    key is proof by itself."""
+    state = connection.scope["state"]
+    opened: OpenedSite = state["opened"]
+    viewer: Viewer | None = state.get("viewer")
+    services: Services = connection.app.state.services
+    if viewer is None and opened.is_owner:
+        return
+    if viewer is None or not services.sessions.is_proved(viewer.session):
+        raise ConfirmationRequired
+
+
+def staff_cookie(settings: Settings, value: str) -> Cookie:
+    """An empty value takes it away."""
+    is_https = settings.base_url.startswith("https://")
+    return Cookie(
+        key=cookie_name(is_https=is_https),
+        value=value,
+        path="/",
+        max_age=STAFF_S if value else 0,
+        httponly=True,
+        samesite="lax",
+        secure=is_https,
+    )
+
+
+async def provide_staff(request: Request, services: NamedDependency[Services]) -> Viewer:
+    return await staff_of(request, services)
+
+
+async def staff_of(request: Request, services: Services) -> Viewer:
+    """Who sits there by their cookie; raises when nobody does."""
+    name = cookie_name(is_https=services.settings.base_url.startswith("https://"))
+    return await services.staff.who(request.cookies.get(name, "")[:4096])

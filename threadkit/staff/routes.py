@@ -1,0 +1,123 @@
+"""`/v1/staff/…`: who sits before the pages for staff. Everything else those pages do is the public API."""
+
+from typing import Annotated
+
+from litestar import Response, Router, delete, get, post
+from litestar.di import NamedDependency, Provide
+from litestar.params import JSONBody
+from msgspec import Meta, Struct
+
+from threadkit.clock import iso
+from threadkit.errors import WrongShape
+from threadkit.http.request import Request
+from threadkit.services import Services
+from threadkit.staff.access import from_our_pages, provide_staff, staff_cookie
+from threadkit.staff.model import StaffView
+from threadkit.staff.service import Arrival
+from threadkit.users.access import bearer, provide_device
+from threadkit.users.sessions import Device, InvalidToken
+from threadkit.users.viewer import Viewer
+
+Text = Annotated[str, Meta(max_length=1000)]
+
+
+class StaffAddress(Struct):
+    email: Annotated[str, Meta(max_length=320)]
+
+
+class StaffSignIn(StaffAddress):
+    """With a password, or with a code that was sent."""
+
+    password: Text | None = None
+    code: Text | None = None
+
+
+class Proof(Struct):
+    password: Text | None = None
+    code: Text | None = None
+
+
+class WhichSite(Struct):
+    site_id: Text
+
+
+class SiteToken(Struct):
+    token: str
+
+
+class ProvedUntil(Struct):
+    proved_until: str
+
+
+@post("/code", status_code=200, summary="Send a code to an address of staff")
+async def send_code(
+    data: JSONBody[StaffAddress], device: NamedDependency[Device], services: NamedDependency[Services]
+) -> None:
+    """The answer is the same whether or not anybody on the staff has this address."""
+    await services.staff.send_code(data.email, device)
+
+
+@post("/sign-in", status_code=200, summary="Sign in to the pages for staff")
+async def sign_in(
+    data: JSONBody[StaffSignIn], device: NamedDependency[Device], services: NamedDependency[Services]
+) -> Response[StaffView]:
+    """Whatever ways in a site offers its visitors: who runs it can always come in. Sets the cookie."""
+    if data.password is not None:
+        return _arrived(services, await services.staff.by_password(data.email, data.password, device))
+    if data.code is not None:
+        return _arrived(services, await services.staff.by_code(data.email, data.code, device))
+    raise WrongShape(field="password", why="a password or a code is needed")
+
+
+@post("/session", status_code=200, opt={"may_be_empty": True}, summary="Use a session of a site for the pages")
+async def adopt_session(request: Request, services: NamedDependency[Services]) -> Response[StaffView]:
+    """For whoever has signed in on a site, say with an account elsewhere: the token becomes the cookie."""
+    token = bearer(request)
+    claims = services.sessions.claims_of(token)
+    if claims is None:
+        raise InvalidToken
+    return _arrived(services, await services.staff.by_session(await services.sessions.viewer(token, claims.site_id)))
+
+
+@get("/session", summary="Who is signed in to the pages, and for which sites")
+async def session(staff: NamedDependency[Viewer], services: NamedDependency[Services]) -> StaffView:
+    return await services.staff.view(staff)
+
+
+@delete("/session", status_code=200, summary="Sign out of the pages")
+async def sign_out(staff: NamedDependency[Viewer], services: NamedDependency[Services]) -> Response[None]:
+    await services.staff.sign_out(staff)
+    headers = {"Clear-Site-Data": '"cache", "storage"'}
+    return Response(None, headers=headers, cookies=[staff_cookie(services.settings, "")])
+
+
+@post("/token", status_code=200, summary="A token for one of the sites on whose staff one is")
+async def site_token(
+    data: JSONBody[WhichSite], staff: NamedDependency[Viewer], services: NamedDependency[Services]
+) -> SiteToken:
+    return SiteToken(await services.staff.token_for(staff, data.site_id))
+
+
+@post("/confirm", status_code=200, summary="Show again that it is you")
+async def confirm(
+    data: JSONBody[Proof],
+    staff: NamedDependency[Viewer],
+    device: NamedDependency[Device],
+    services: NamedDependency[Services],
+) -> ProvedUntil:
+    """Before what does harm in wrong hands: new keys, other owners, deleting a site. Counts for 15 minutes."""
+    until_ms = await services.staff.confirm(staff, device, password=data.password, code=data.code)
+    return ProvedUntil(iso(until_ms))
+
+
+def _arrived(services: Services, arrival: Arrival) -> Response[StaffView]:
+    return Response(arrival.view, cookies=[staff_cookie(services.settings, arrival.cookie)])
+
+
+router = Router(
+    "/v1/staff",
+    route_handlers=[send_code, sign_in, adopt_session, session, sign_out, site_token, confirm],
+    guards=[from_our_pages],
+    dependencies={"device": Provide(provide_device), "staff": Provide(provide_staff)},
+    tags=["Pages for staff"],
+)

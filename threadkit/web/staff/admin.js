@@ -1,0 +1,5 @@
+// The owners' page.
+
+import { start } from "./shell.js";
+
+start([{ id: "sites", least: "owner", load: () => import("./admin/sites.js") }]);
