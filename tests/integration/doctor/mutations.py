@@ -21,7 +21,7 @@ SORTED = (
 )
 ENTRIES = ("email", "username", "provider")
 PASSING_S = 86_400
-BY_ITSELF = ("site.page_changes", "site.usage", "site.tally_mark", "site.visitors", "site.ranking")
+BY_ITSELF = ("site.page_changes", "site.ranking")
 
 
 async def every_key(redis: Redis) -> list[Known]:
@@ -37,7 +37,9 @@ async def dump(redis: Redis) -> Dump:
     names = [
         name
         for name in await every_key(redis)
-        if name.of not in BY_ITSELF and (name.entry.ttl_s is None or name.entry.ttl_s > PASSING_S)
+        if name.of not in BY_ITSELF
+        and name.entry.writers != "counters"
+        and (name.entry.ttl_s is None or name.entry.ttl_s > PASSING_S)
     ]
     values = await _values(redis, [name.key for name in names])
     found: Dump = {}
