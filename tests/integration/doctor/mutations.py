@@ -21,7 +21,7 @@ SORTED = (
 )
 ENTRIES = ("email", "username", "provider")
 PASSING_S = 86_400
-BY_ITSELF = ("site.page_changes", "site.usage", "site.tally_mark", "site.visitors", "site.ranking")
+BY_ITSELF = ("site.page_changes", "site.ranking")
 
 
 async def every_key(redis: Redis) -> list[Known]:
@@ -37,7 +37,9 @@ async def dump(redis: Redis) -> Dump:
     names = [
         name
         for name in await every_key(redis)
-        if name.of not in BY_ITSELF and (name.entry.ttl_s is None or name.entry.ttl_s > PASSING_S)
+        if name.of not in BY_ITSELF
+        and name.entry.writers != "counters"
+        and (name.entry.ttl_s is None or name.entry.ttl_s > PASSING_S)
     ]
     values = await _values(redis, [name.key for name in names])
     found: Dump = {}
@@ -187,7 +189,7 @@ class Mutator:
             ),
             *(self.blocked_by_drop, self.reports_drop, self.reports_stray, self.reports_score, self.reports_type),
             *(self.appeals_drop, self.appeals_stray, self.appeals_score),
-            *(self.sites_drop, self.api_key_drop, self.api_key_other, self.api_key_stray),
+            *(self.request_stray, self.sites_drop, self.api_key_drop, self.api_key_other, self.api_key_stray),
         ]
 
     async def comment_number(self) -> str:
@@ -301,6 +303,9 @@ class Mutator:
     async def appeals_score(self) -> str:
         key = self._some("appeals")
         return await self._do("zadd", key, {(await self._redis.zrange(key, 0, 0))[0]: 5.0})
+
+    async def request_stray(self) -> str:
+        return await self._do("set", f"idempotency:{new_uuid()}", new_uuid(), 1000)
 
     async def sites_drop(self) -> str:
         return await self._do("zrem", "sites:index", (await self._redis.zrange("sites:index", 0, 0))[0])

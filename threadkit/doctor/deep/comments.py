@@ -4,6 +4,7 @@ gives, reports and appeals are known on both sides. (V1, V6, V15, V16)"""
 import asyncio
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -48,9 +49,10 @@ class Comments:
             if name.of == "site.appeals" and await self._redis.type(name.key) == "zset":
                 ids = await self._redis.zrange(name.key, 0, -1)
                 await self._appeals(SiteId(name.parts["site_id"]), [CommentId(one) for one in ids], look)
-        for name in comments:
-            if zlib.crc32(name.parts["comment_id"].encode()) % self._one_in == 0:
-                await self._html(name, look)
+        await self._requests([name for name in found if name.of == "site.repeated"], look)
+        chosen = [name for name in comments if zlib.crc32(name.parts["comment_id"].encode()) % self._one_in == 0]
+        for start in range(0, len(chosen), CHUNK):
+            await self._html(chosen[start : start + CHUNK], look)
 
     async def _comments(self, names: Sequence[Known], look: DeepLook) -> None:
         fields = await self._read_fields([name.key for name in names], "site_id", "page_id", "parent_id")
@@ -91,22 +93,42 @@ class Comments:
             for place, was, wanted in await self._settle_versions(look.mode, site_id, pages):
                 look.note(Finding("page version", "value", f"page {pages[place]}", was, wanted))
 
-    async def _html(self, name: Known, look: DeepLook) -> None:
-        comment = await self._comment(name)
-        if comment is None or await self._rerendering.is_as_rendered(comment):
-            return
-        if look.note_and_may_mend(
-            Finding("content_html", "value", f"comment {comment.id}", "other HTML", "its text's")
-        ):
-            await self._rerendering.again(comment)
+    async def _requests(self, names: Sequence[Known], look: DeepLook) -> None:
+        """What a request made must be there, or its repetition would be answered with nothing."""
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for name in names:
+                pipe.get(name.key)
+            made = await pipe.execute(raise_on_error=False)
+            pairs = [(name, one) for name, one in zip(names, made, strict=True) if isinstance(one, str)]
+            for name, comment_id in pairs:
+                pipe.exists(self._keys.site(SiteId(name.tag)).comment(comment_id))
+            answers = await pipe.execute()
+        for (name, comment_id), is_there in zip(pairs, answers, strict=True):
+            if not is_there and look.note_and_may_mend(
+                Finding("repeated", "stray", f"{name.key} made comment {comment_id}")
+            ):
+                await self._redis.unlink(name.key)
 
-    async def _comment(self, name: Known) -> Comment | None:
-        if await self._redis.type(name.key) != "hash":
-            return None
-        try:
-            return from_hash(Comment, await self._redis.hgetall(name.key))
-        except (msgspec.ValidationError, msgspec.DecodeError):
-            return None  # damage, which is told elsewhere
+    async def _html(self, names: Sequence[Known], look: DeepLook) -> None:
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for name in names:
+                pipe.hgetall(name.key)
+            answers = await pipe.execute(raise_on_error=False)
+        for fields in answers:
+            comment = _readable(fields)
+            if comment is None or await self._rerendering.is_as_rendered(comment):
+                continue
+            finding = Finding("content_html", "value", f"comment {comment.id}", "other HTML", "what its text gives")
+            if look.note_and_may_mend(finding):
+                await self._rerendering.again(comment)
+
+
+def _readable(fields: Any) -> Comment | None:
+    """None where it is gone or damaged, which is told elsewhere."""
+    try:
+        return from_hash(Comment, fields) if isinstance(fields, dict) and fields else None
+    except msgspec.MsgspecError:
+        return None
 
 
 class Reports:
