@@ -17,6 +17,7 @@ from threadkit.app import Application
 from threadkit.ids import UserId
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
 from threadkit.sites.roles import Role
+from threadkit.users.second_step.model import Passkey
 from threadkit.users.second_step.tries import MOST_A_DAY
 from threadkit.users.sessions import PROOF_MS
 
@@ -250,6 +251,41 @@ async def test_secrets_are_unreadable_in_the_store(desk: Desk, redis: Redis, mon
     digests = await redis.smembers(f"user:{mona.id}:recovery")
     assert len(digests) == 10
     assert not digests & set(codes)
+
+
+async def test_whatever_happens_at_once_the_second_step_is_on_while_there_is_something_to_pass_it_with(
+    app: Application, desk: Desk, mona: Person, redis: Redis
+) -> None:
+    claims = app.services.sessions.staff_claims_of(next(iter(desk.http.cookies.values())))
+    assert claims is not None
+    user_id, session_id = UserId(mona.id), claims.session_id
+    keep, drop = app.services.second_step._keep_totp, app.services.second_step._drop
+    add, renew = app.services.passkeys._add, app.services.second_step._renew
+    blank = Passkey(credential_id="x", public_key="x", name="x", sign_count=0, created_at="x")
+
+    async def set_up(number: int) -> None:
+        await redis.set(f"user:{mona.id}:totp:draft", f"secret{number}", ex=60)
+        await keep(user_id, session_id, f"secret{number}", 1, now="x", now_ms=1, recovery=["x"])
+
+    for most in range(4):
+        await asyncio.gather(
+            *(set_up(number) for number in range(10)),
+            *(drop(user_id, "totp") for _ in range(10)),
+            *(add(user_id, session_id, str(number), blank, now_ms=1, recovery=["x"]) for number in range(most)),
+            *(drop(user_id, "passkey", str(number)) for number in range(10)),
+            *(renew(user_id, ["y"]) for _ in range(10)),
+            return_exceptions=True,
+        )
+        factors = await app.services.factors.of(user_id)
+        is_on = await redis.hget(f"user:{mona.id}", "has_second_step") == "true"
+        assert is_on == bool(factors.totp_since or factors.passkeys)
+        assert is_on == (factors.recovery_codes_left > 0)
+
+
+async def test_a_secret_is_kept_once(desk: Desk) -> None:
+    desk.secret = (await desk.said("POST", "totp"))["secret"]
+    answers = await asyncio.gather(*(desk.call("PUT", "totp", {"totp": desk.code()}) for _ in range(10)))
+    assert sorted(answer.status_code for answer in answers) == [200] + [409] * 9
 
 
 # Recovery codes

@@ -23,6 +23,7 @@ class Door {
     this.email = h("input", { name: "email", type: "email", autocomplete: "username", required: true });
     this.error = h("p", { class: "error", role: "alert", hidden: true });
     this.elsewhere = h("div", { class: "elsewhere", hidden: true });
+    this.listening = new AbortController();
   }
 
   #show(/** @type {any[]} */ ...parts) {
@@ -116,16 +117,18 @@ class Door {
     const { words, api } = this.app;
     const popup = open(`/auth/${id}?${new URLSearchParams({ project_id: project })}`, "threadkit-sign-in", "width=520,height=680");
     if (!popup) throw new Refused(400, { code: "popup_blocked", detail: words.say("popup_blocked") });
+    this.listening.abort(); // for a window that was opened before
+    this.listening = new AbortController();
     const token = await new Promise((done, failed) => {
       const hear = (/** @type {MessageEvent} */ event) => {
         if (event.origin !== location.origin || event.source !== popup) return;
         const { type } = event.data ?? {};
         if (type !== "threadkit:oauth:success" && type !== "threadkit:oauth:error") return;
-        removeEventListener("message", hear);
+        this.listening.abort();
         if (type === "threadkit:oauth:success") done(event.data.token);
         else failed(new Refused(400, { detail: event.data.error || words.say("failed") }));
       };
-      addEventListener("message", hear);
+      addEventListener("message", hear, { signal: this.listening.signal });
     });
     this.came(await api.staff("POST", "session", undefined, { authorization: `Bearer ${token}` }));
   }
