@@ -100,9 +100,11 @@ class StaffService:
 
     async def by_passkey(self, credential: dict[str, Any], device: Device) -> Arrival:
         """With a passkey alone, which is both steps at once."""
-        user = await self._user_queries.by_id(await self._passkeys.whose(credential))
+        # Read before it is checked: should it be removed meanwhile, the epoch has moved on and no session opens.
+        user = await self._user_queries.by_id(self._passkeys.named_in(credential))
         if user is None:
             raise PasskeyRefused
+        await self._passkeys.check_alone(user, credential)
         return await self._arrive(user, device, passed_second_step=True)
 
     async def by_session(self, viewer: Viewer) -> Arrival:

@@ -171,15 +171,17 @@ class Passkeys:
         challenge = await self._answered(credential, "second-step", user.id)
         await self._verify(user.id, credential, challenge, alone=False)
 
-    async def whose(self, credential: dict[str, Any]) -> UserId:
-        """Who signs in with this passkey alone. It has asked for a finger, a face or a number, so it is both factors."""
-        challenge = await self._answered(credential, "sign-in", "")
+    def named_in(self, credential: dict[str, Any]) -> UserId:
+        """Whose passkey this says it is."""
         try:
-            user_id = UserId(str(UUID(bytes=_bytes(credential["response"]["userHandle"]))))
+            return UserId(str(UUID(bytes=_bytes(credential["response"]["userHandle"]))))
         except (KeyError, TypeError, ValueError) as error:
             raise PasskeyRefused from error
-        await self._verify(user_id, credential, challenge, alone=True)
-        return user_id
+
+    async def check_alone(self, user: User, credential: dict[str, Any]) -> None:
+        """Raise unless this passkey of theirs has asked for a finger, a face or a number, and so is both factors."""
+        challenge = await self._answered(credential, "sign-in", "")
+        await self._verify(user.id, credential, challenge, alone=True)
 
     async def rename(self, user: User, passkey_id: str, name: str) -> None:
         await self._rename(user.id, passkey_id, check_passkey_name(name))

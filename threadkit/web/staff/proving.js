@@ -56,7 +56,8 @@ export class Proving {
     if (way === "passkey") {
       return form(app, [intro], words.say("show_passkey"), async () => this.prove({ passkey: await usePasskey(await api.staff("POST", "second-step/passkey/options")) }));
     }
-    return form(app, [intro], words.say("send_code"), () => this.#sendCode());
+    if (way === "code") return form(app, [intro], words.say("send_code"), () => this.#sendCode());
+    return h("p", { class: "error", role: "alert" }, words.say("no_way_here"));
   }
 
   async #sendCode() {
