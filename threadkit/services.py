@@ -98,6 +98,11 @@ from threadkit.users.oauth.testing import ProviderTester
 from threadkit.users.passwords import Passwords
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
+from threadkit.users.second_step.passkeys import Passkeys
+from threadkit.users.second_step.queries import FactorQueries
+from threadkit.users.second_step.service import SecondStep
+from threadkit.users.second_step.telling import FactorNews
+from threadkit.users.second_step.tries import Tries
 from threadkit.users.service import UserService
 from threadkit.users.sessions import SessionService
 from threadkit.users.sign_in import SignIn
@@ -133,6 +138,9 @@ class Services:
     sessions: SessionService
     sign_in: SignIn
     staff: StaffService
+    factors: FactorQueries
+    second_step: SecondStep
+    passkeys: Passkeys
     setup: SetupService
     comment_queries: CommentQueries
     comment_search: CommentSearch
@@ -273,6 +281,30 @@ def build(
         windows=windows,
         limits=limits,
     )
+    factors = FactorQueries(redis=redis, keys=keys)
+    factor_news = FactorNews(office=office, windows=windows, server_name=settings.site.name)
+    second_step = SecondStep(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        keyring=keyring,
+        queries=factors,
+        sessions=sessions,
+        tries=Tries(windows, per_hour=limits.sign_ins_per_account_per_hour),
+        news=factor_news,
+        server_name=settings.site.name,
+    )
+    passkeys = Passkeys(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        queries=factors,
+        sessions=sessions,
+        second_step=second_step,
+        news=factor_news,
+        base_url=settings.base_url,
+        server_name=settings.site.name,
+    )
     endpoints = endpoints or ProviderEndpoints()
     outbound = build_outbound(settings, endpoints)
     providers = build_providers(settings, endpoints, outbound, clock)
@@ -331,6 +363,7 @@ def build(
         keys=keys,
         clock=clock,
         queries=user_queries,
+        factors=factors,
         registry=user_registry,
         site_queries=site_queries,
         roles=roles,
@@ -558,8 +591,14 @@ def build(
             user_queries=user_queries,
             site_queries=site_queries,
             roles=roles,
+            factors=factors,
+            second_step=second_step,
+            passkeys=passkeys,
             server_name=settings.site.name,
         ),
+        factors=factors,
+        second_step=second_step,
+        passkeys=passkeys,
         setup=setup,
         comment_queries=comment_queries,
         comment_search=comment_search,

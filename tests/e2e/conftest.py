@@ -46,6 +46,8 @@ def server() -> Iterator[Server]:
         THREADKIT_SECRET_KEY=SECRET,
         THREADKIT_LOG_LEVEL="info",  # without a mail server the codes are there
         THREADKIT_LIVE_SOCKETS_PER_ADDRESS="1000",
+        THREADKIT_LIMITS_SIGN_INS_PER_MINUTE="1000",
+        THREADKIT_LIMITS_SIGN_INS_PER_HOUR="1000",
     )
     with (
         tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,

@@ -14,6 +14,7 @@ from threadkit.services import Services
 from threadkit.settings import Settings
 from threadkit.sites.model import OpenedSite, origin_of
 from threadkit.staff.model import cookie_name
+from threadkit.users.second_step.model import SecondStepRequired
 from threadkit.users.tokens import STAFF_S
 from threadkit.users.viewer import Viewer
 
@@ -72,6 +73,20 @@ def staff_cookie(settings: Settings, value: str) -> Cookie:
         samesite="lax",
         secure=is_https,
     )
+
+
+async def provide_passed_staff(staff: NamedDependency[Viewer]) -> Viewer:
+    """Whoever sits there, with their second step if they have one."""
+    if staff.lacks_second_step:
+        raise SecondStepRequired
+    return staff
+
+
+async def provide_proved_staff(passed_staff: NamedDependency[Viewer], services: NamedDependency[Services]) -> Viewer:
+    """The same, who has also shown lately who they are."""
+    if not services.sessions.is_proved(passed_staff.session):
+        raise ConfirmationRequired
+    return passed_staff
 
 
 async def provide_staff(request: Request, services: NamedDependency[Services]) -> Viewer:

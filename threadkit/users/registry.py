@@ -32,7 +32,7 @@ from threadkit.users.scripts import ChangeProfile
 UNFINISHED_MS = 10_000
 Standing = Literal["ban", "shadowban"]
 _UNIQUE = ("name", "email", "phone", "provider", "provider_id", "linked")
-_UNSAID = {"username_set": "false", "total_comments": "0", "auth_epoch": "0"}
+_UNSAID = {"username_set": "false", "total_comments": "0", "auth_epoch": "0", "has_second_step": "false"}
 
 
 class ProviderTaken(Conflict):

@@ -28,6 +28,7 @@ from threadkit.users.model import (
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
 from threadkit.users.scripts import EndSessions, RemoveUser
+from threadkit.users.second_step.queries import FactorQueries
 
 
 class UserNotFound(NotFound):
@@ -79,6 +80,7 @@ class UserService:
         keys: Keys,
         clock: Clock,
         queries: UserQueries,
+        factors: FactorQueries,
         registry: UserRegistry,
         site_queries: SiteQueries,
         roles: RoleService,
@@ -89,6 +91,7 @@ class UserService:
         self._keys = keys
         self._clock = clock
         self._queries = queries
+        self._factors = factors
         self._registry = registry
         self._site_queries = site_queries
         self._roles = roles
@@ -205,6 +208,7 @@ class UserService:
             "exported_at": iso(self._clock.now_ms()),
             "profile": {name: value for name, value in msgspec.to_builtins(user).items() if name not in _NOT_EXPORTED},
             "has_password": await self._queries.password_hash(user.id) is not None,
+            "second_step": msgspec.to_builtins(await self._factors.of(user.id)),
             "sessions": sessions,
             "roles": roles,
             "blocked": await self._queries.blocked_by(user.id),
