@@ -41,7 +41,7 @@ export function entryRow(app, entry, names) {
   const { words } = app;
   const undone = /^undo_(.+)$/.exec(entry.action);
   const what = words.say(`log_${undone ? undone[1] : entry.action}`).replace(/^log_/, "");
-  const whom = entry.user_id ? person(app, entry.user_id, names) : null;
+  const whom = entry.user_id && entry.user_id !== entry.by ? person(app, entry.user_id, names) : null;
   const details = [];
   if (entry.reason) details.push(h("q", null, h("bdi", null, entry.reason)));
   if (entry.until_ms) details.push(words.say("log_until", { date: words.date(entry.until_ms / 1000) }));
