@@ -28,6 +28,7 @@ async def test_two_moderators_share_a_queue(room: Newsroom) -> None:
     # Who looks at what is seen by the other.
     await left.card("The second one").click(position={"x": 5, "y": 5})
     await expect(right.card("The second one")).to_contain_text(f"{mona.name} is on this one")
+    await right.shot("mod-claimed", full=False)
     await left.page.keyboard.press("j")
     await expect(right.card("The third one")).to_contain_text(f"{mona.name} is on this one")
     await expect(right.card("The second one")).not_to_contain_text("is on this one")

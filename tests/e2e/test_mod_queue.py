@@ -176,6 +176,7 @@ async def test_with_one_hand_on_a_phone(room: Newsroom, width: int) -> None:
     await bar.get_by_role("button", name="Approve").tap()
     await expect(desk.cards).to_have_count(5)
     await expect(desk.page.locator(".comment.current")).to_contain_text("Number 1")
+    await expect(bar).to_contain_text("Number 1")
     # The toast does not cover the buttons.
     toast, first = await desk.toast("Approved.").bounding_box(), await bar.bounding_box()
     assert toast
@@ -199,6 +200,22 @@ async def test_with_one_hand_on_a_phone(room: Newsroom, width: int) -> None:
     await approve.tap()
     await expect(desk.cards).to_have_count(3)
     await expect(bar).to_be_visible()
+    desk.is_silent()
+
+
+async def test_short_ones_on_a_phone_are_decided_one_after_the_other(room: Newsroom) -> None:
+    """Several fit on the screen at once, and still none is passed over."""
+    ada, mona = room.author("ada"), room.staff("mona")
+    for number in range(6):
+        room.talk.post(f"Short {number}", ada)
+    desk = await room.desk(mona, viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True)
+    bar = desk.page.get_by_role("group", name="Decide about the current comment")
+    for number in range(4):
+        await expect(bar).to_contain_text(f"Short {number}")
+        await bar.get_by_role("button", name="Approve").tap()
+        await expect(desk.card(f"Short {number}")).to_have_count(0)
+        await desk.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    await expect(bar).to_contain_text("Short 4")
     desk.is_silent()
 
 

@@ -55,7 +55,7 @@ export class CommentCard {
     this.title.textContent = app.words.say("comment_by", { name });
     this.box?.setAttribute("aria-label", app.words.say("select_by", { name }));
     const long = item.comment.t.length > LONG;
-    const body = h("div", { class: long ? "body long" : "body" }, cleaned(item.comment.h));
+    const body = h("div", { class: long ? "body long" : "body", dir: "auto" }, cleaned(item.comment.h));
     const whole = long ? button(app.words.say("show_all"), () => (body.classList.remove("long"), whole.remove()), { class: "quiet" }) : null;
     this.buttons = h("div", { class: "actions" });
     this.aside = options.aside?.(item) ?? null;

@@ -51,13 +51,7 @@ export function entryRow(app, entry, names) {
   return h(
     "li",
     { tabindex: "-1" },
-    h(
-      "div",
-      null,
-      entry.by ? person(app, entry.by, names) : h("span", null, words.say("log_server")),
-      h("span", { class: "what" }, undone ? words.say("log_undid", { what }) : what),
-      whom,
-    ),
+    h("div", null, entry.by ? person(app, entry.by, names) : words.say("log_server"), " ", undone ? words.say("log_undid", { what }) : what, " ", whom),
     details.length ? h("div", { class: "muted details" }, details.flatMap((one, at) => (at ? [" · ", one] : [one]))) : null,
     h("div", { class: "muted when" }, when(app, entry.at_ms / 1000), undo(app, entry)),
   );

@@ -2,12 +2,14 @@
 
 import { Claims } from "./claims.js";
 
+const SLACK = 20;
 export const NARROW = "(max-width: 47.99rem)";
 
 export class Looking {
-  /** @param {import("../shell.js").App} app @param {import("./pile.js").Pile} pile @param {HTMLElement} list @param {AbortSignal} signal */
-  constructor(app, pile, list, signal) {
+  /** @param {import("../shell.js").App} app @param {import("./pile.js").Pile} pile @param {HTMLElement} list @param {(card: import("./card.js").CommentCard) => void} told of another one @param {AbortSignal} signal */
+  constructor(app, pile, list, told, signal) {
     this.pile = pile;
+    this.told = told;
     /** @type {string | null} */
     this.id = null;
     this.claims = new Claims(app, (id, by) => pile.cards.get(id)?.claimed(by));
@@ -27,6 +29,7 @@ export class Looking {
     this.id = id;
     this.#mark(true);
     this.claims.look(this.card?.isTaken ? null : id);
+    if (this.card) this.told(this.card);
   }
 
   #mark(/** @type {boolean} */ isOn) {
@@ -63,13 +66,17 @@ export class Looking {
     return next;
   }
 
-  /** On a phone the one that is in view is the one that is looked at. */
+  /** On a phone the one that is in view is the one that is looked at; it stays so while it begins in view or fills it. */
   #scrolled() {
     if (this.drawing || !matchMedia(NARROW).matches) return;
     this.drawing = requestAnimationFrame(() => {
       this.drawing = 0;
-      const middle = innerHeight * 0.4;
-      this.set([...this.pile.cards.values()].find(({ element }) => element.getBoundingClientRect().bottom >= middle)?.id);
+      const begins = (/** @type {DOMRect} */ { top }) => top >= -SLACK && top < innerHeight * 0.6;
+      const fills = (/** @type {DOMRect} */ { top, bottom }) => top < innerHeight * 0.4 && bottom > innerHeight * 0.4;
+      const boxes = [...this.pile.cards.values()].map((card) => ({ id: card.id, box: card.element.getBoundingClientRect() }));
+      const now = boxes.find(({ id }) => id === this.id);
+      if (now && (begins(now.box) || fills(now.box))) return;
+      this.set((boxes.find(({ box }) => begins(box)) ?? boxes.find(({ box }) => fills(box)))?.id);
     });
   }
 }

@@ -12,6 +12,7 @@ import { Pile } from "./pile.js";
 import { link, query, read } from "./places.js";
 
 const TOGETHER_MS = 250;
+const GLIMPSE = 100;
 
 /** @param {import("../shell.js").App} app @param {HTMLElement} place @param {string[]} rest */
 export async function show(app, place, rest) {
@@ -33,10 +34,11 @@ class Queue {
     this.foot = h("div", { class: "foot" });
     this.total = h("span", { class: "muted" });
     this.state = h("span", { class: "live muted", role: "status" });
-    this.bar = h("div", { class: "thumb", role: "group", "aria-label": words.say("thumb_bar"), hidden: true }, ACTIONS.map((action) => button(words.say(`action_${action}`), () => this.act(action), { class: kindOf(action) })));
+    this.about = h("p", { class: "about muted" });
+    this.bar = h("div", { class: "thumb", role: "group", "aria-label": words.say("thumb_bar"), hidden: true }, this.about, ACTIONS.map((action) => button(words.say(`action_${action}`), () => this.act(action), { class: kindOf(action) })));
     const { author: author_id, page: page_id, reason, reported } = wanted;
     this.pile = new Pile(app, this.list, { author_id, page_id, reason, reported }, this.busy, (id) => this.#options(id));
-    this.looking = new Looking(app, this.pile, this.list, this.until.signal);
+    this.looking = new Looking(app, this.pile, this.list, (card) => this.#about(card), this.until.signal);
     this.bulk = new Bulk(app, this.pile, (action) => this.#decideAll(action));
     this.near = new IntersectionObserver((seen) => seen.forEach((one) => one.isIntersecting && this.#reports(/** @type {HTMLElement} */ (one.target))), { rootMargin: "400px" });
     place.append(
@@ -148,6 +150,11 @@ class Queue {
     const isLive = this.feed?.isLive;
     this.state.classList.toggle("on", Boolean(isLive));
     this.state.textContent = this.app.words.say(isLive ? "live" : "not_live");
+  }
+
+  /** Whom the buttons under the thumb are about. @param {import("./card.js").CommentCard} card */
+  #about({ item }) {
+    this.about.replaceChildren(h("bdi", null, this.app.words.name(item.comment.n)), ": ", h("bdi", null, item.comment.t.slice(0, GLIMPSE)));
   }
 
   // --- Deciding ------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ export async function show(app, place) {
 
   const again = () => {
     feed.count();
-    if (place.isConnected) app.go("reports");
+    if (app.place.querySelector(".view-reports")) app.go("reports");
   };
 
   await listing(
