@@ -162,7 +162,7 @@ async def test_with_one_hand_on_a_phone(room: Newsroom, width: int) -> None:
     for number in range(6):
         room.talk.post(f"Number {number}, and enough words for some lines on a phone. " * 4, ada)
     height = 640
-    phone = {"viewport": {"width": width, "height": height}, "is_mobile": True, "has_touch": True}
+    phone: dict[str, Any] = {"viewport": {"width": width, "height": height}, "is_mobile": True, "has_touch": True}
     desk = await room.desk(mona, reduced_motion="reduce", **phone)
     await expect(desk.cards).to_have_count(6)
     bar = desk.page.get_by_role("group", name="Decide about the current comment")

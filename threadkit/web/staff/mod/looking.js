@@ -32,6 +32,15 @@ export class Looking {
     if (this.card) this.told(this.card);
   }
 
+  /** Where there is most to do: at the first one that nobody else is on. */
+  begin() {
+    this.set(this.#free(0) ?? this.pile.ids[0]);
+  }
+
+  #free(/** @type {number} */ from) {
+    return this.pile.ids.slice(from).find((id) => !this.pile.cards.get(id)?.isTaken);
+  }
+
   #mark(/** @type {boolean} */ isOn) {
     this.card?.element.classList.toggle("current", isOn);
     this.card?.element.setAttribute("tabindex", isOn ? "0" : "-1");
@@ -60,7 +69,7 @@ export class Looking {
   /** It has gone. Says which one is next, if it was the one that was looked at. @param {string} id @returns {string | null} */
   leave(id) {
     if (id !== this.id) return null;
-    const next = this.pile.beside(id, 1) ?? this.pile.beside(id, -1);
+    const next = this.#free(this.pile.ids.indexOf(id) + 1) ?? this.pile.beside(id, 1) ?? this.pile.beside(id, -1);
     this.claims.decided(id);
     this.id = null;
     return next;

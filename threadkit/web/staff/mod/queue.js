@@ -78,7 +78,7 @@ class Queue {
     this.#live();
     await this.pile.load();
     this.#draw();
-    this.looking.set(this.pile.ids[0]);
+    this.looking.begin();
   }
 
   leave() {
@@ -118,7 +118,7 @@ class Queue {
     if (!this.looking.card) this.looking.id = null;
     this.#draw();
     if (had && fresh.length) this.app.announce(this.app.words.say("new_items", { n: fresh.length }));
-    if (!this.looking.id) this.looking.set(this.pile.ids[0]);
+    if (!this.looking.id) this.looking.begin();
   }
 
   #draw() {
@@ -272,7 +272,7 @@ class Queue {
       this.looking.leave(comment_id);
       this.pile.take(comment_id);
       this.#draw();
-      if (!this.looking.id) this.looking.set(this.pile.ids[0]);
+      if (!this.looking.id) this.looking.begin();
     }
     const author = this.app.words.name(card.item.comment.n);
     this.app.toast(this.app.words.say(`other_${status}`, { name, author }));
