@@ -30,6 +30,7 @@ from threadkit.keyring import Keyring
 from threadkit.live import routes as live
 from threadkit.live.sockets import Sockets
 from threadkit.moderation import appeal_routes as appeals
+from threadkit.moderation import desk_routes as desk
 from threadkit.moderation import log_routes as moderation_log
 from threadkit.moderation import people_routes as people
 from threadkit.moderation import people_search_routes as people_search
@@ -195,6 +196,7 @@ class Application:
                 people_search.router,
                 reports.router,
                 appeals.router,
+                desk.router,
                 moderation_log.router,
                 counters.router,
                 notifications.router,

@@ -38,6 +38,7 @@ from threadkit.moderation.cards import CardQueries
 from threadkit.moderation.claims import ClaimService
 from threadkit.moderation.decisions import DecisionService
 from threadkit.moderation.deleting import Deleting
+from threadkit.moderation.desk import DeskQueries
 from threadkit.moderation.everywhere import BansEverywhere
 from threadkit.moderation.filter import LearningFilter
 from threadkit.moderation.gate import ModerationGate
@@ -152,6 +153,7 @@ class Services:
     votes: VoteService
     notifications: NotificationService
     queue: QueueQueries
+    desk: DeskQueries
     decisions: DecisionService
     claims: ClaimService
     undo: UndoService
@@ -419,6 +421,7 @@ def build(
     ).register(outbox.handlers)
     impartiality = Impartiality(roles=roles)
     standing = StandingQueries(redis=redis, keys=keys, clock=clock)
+    claims = ClaimService(redis=redis, keys=keys, clock=clock, user_queries=user_queries)
     decisions = DecisionService(
         redis=redis,
         keys=keys,
@@ -624,8 +627,16 @@ def build(
         ),
         notifications=notifications,
         queue=QueueQueries(redis=redis, keys=keys, comment_queries=comment_queries),
+        desk=DeskQueries(
+            redis=redis,
+            keys=keys,
+            comment_queries=comment_queries,
+            page_queries=page_queries,
+            user_queries=user_queries,
+            claims=claims,
+        ),
         decisions=decisions,
-        claims=ClaimService(redis=redis, keys=keys, clock=clock, user_queries=user_queries),
+        claims=claims,
         undo=undo,
         reports=reports,
         reporters=reporters,

@@ -123,6 +123,7 @@ ROUTES = {
     ("POST", "/v1/comments/{comment_id}/report"): "user",
     ("POST", "/v1/users/{user_id}/ban"): "moderator",
     ("GET", "/v1/moderation/queue"): "moderator",
+    ("GET", "/v1/moderation/comments/{comment_id}"): "moderator",
     ("GET", "/v1/moderation/reports"): "moderator",
     ("GET", "/v1/moderation/log"): "moderator",
     ("GET", "/v1/moderation/log.csv"): "admin",

@@ -129,6 +129,15 @@ class CommentQueries:
             level = [reply.id for reply in replies if reply.reply_count]
         return found
 
+    async def replies_before(self, comment: Comment, *, most: int) -> list[Comment]:
+        """The last shown replies before this one to the same comment, oldest first."""
+        if comment.parent_id is None:
+            return []
+        replies = self._keys.site(comment.site_id).replies(comment.parent_id)
+        before = f"({comment.created_ms}"
+        found = await self._redis.zrange(replies, before, "-inf", desc=True, byscore=True, offset=0, num=most)
+        return await self.by_ids(comment.site_id, [CommentId(one) for one in reversed(found)])
+
     async def votes_on_page(self, site_id: SiteId, user_id: UserId, page_id: PageId) -> dict[str, str]:
         votes: dict[str, str] = await self._redis.hgetall(self._keys.site(site_id).page_votes(user_id, page_id))
         return {comment_id: vote.rstrip("?") for comment_id, vote in votes.items()}

@@ -34,6 +34,28 @@ class LogEntry(Struct, kw_only=True, omit_defaults=True):
     job_id: str | None = None
 
 
+class SoughtEntry(Struct, frozen=True):
+    """Which entries; what is absent is as good as any."""
+
+    action: str | None = None
+    by: UserId | None = None
+    user_id: UserId | None = None
+
+    def fits(self, entry: LogEntry) -> bool:
+        return (
+            self.action in (None, entry.action)
+            and self.by in (None, entry.by)
+            and self.user_id in (None, entry.user_id)
+        )
+
+
+class FoundEntries(Struct, frozen=True):
+    """Without a `next` these were the last."""
+
+    entries: list[LogEntry]
+    next: str | None
+
+
 class ModerationLog:
     def __init__(self, *, redis: Commands, keys: Keys) -> None:
         self._redis = redis
@@ -44,6 +66,23 @@ class ModerationLog:
         start = f"({before}" if before and _ENTRY_ID.fullmatch(before) else "+"
         found = await self._redis.xrevrange(self._keys.site(site_id).modlog(), start, "-", count=limit)
         return [_read(entry_id, fields) for entry_id, fields in found]
+
+    async def find(self, site_id: SiteId, sought: SoughtEntry, *, before: str | None, limit: int) -> FoundEntries:
+        """Newest first: at most so many, among at most a few thousand that are looked through."""
+        found: list[LogEntry] = []
+        batch_size = LOOK_BATCH if sought != SoughtEntry() else limit + 1
+        for _ in range(MOST_LOOKED_AT // LOOK_BATCH):
+            batch = await self.newest(site_id, before=before, limit=batch_size)
+            for place, entry in enumerate(batch):
+                before = entry.id
+                if sought.fits(entry):
+                    found.append(entry)
+                if len(found) == limit:
+                    has_more = place + 1 < len(batch) or len(batch) == batch_size
+                    return FoundEntries(found, before if has_more else None)
+            if len(batch) < batch_size:
+                return FoundEntries(found, None)
+        return FoundEntries(found, before)
 
     async def about(self, site_id: SiteId, user_id: UserId, *, limit: int) -> list[LogEntry]:
         """The newest about one person, among the newest few thousand of all."""

@@ -22,6 +22,8 @@ from threadkit.users.viewer import Viewer
 
 class ReportItem(Struct, kw_only=True):
     page_id: PageId
+    page_url: str
+    page_title: str | None
     comment_id: CommentId
     comment: TreeComment | None
     reporter: UserPublic | None
@@ -51,16 +53,24 @@ async def reports(
     services: NamedDependency[Services],
     offset: Annotated[int, QueryParameter(ge=0, le=1_000_000)] = 0,
     limit: Annotated[int, QueryParameter(ge=0)] = 50,
+    comment_id: Annotated[str | None, QueryParameter(max_length=36, description="Only those about this one.")] = None,
 ) -> Reports:
     """Oldest first, one for each person and comment."""
-    found = await services.reports.waiting(site.id, offset=offset, limit=min(limit, 100))
-    comments = {one.id: one for one in await services.comment_queries.by_ids(site.id, [r.comment_id for r in found])}
+    if comment_id:
+        all_of_it = await services.reports.of_comment(site.id, as_id(CommentId, comment_id))
+        found = sorted(all_of_it, key=lambda one: one.created_at)[offset : offset + min(limit, 100)]
+    else:
+        found = await services.reports.waiting(site.id, offset=offset, limit=min(limit, 100))
+    reported = await services.comment_queries.by_ids(site.id, sorted({report.comment_id for report in found}))
+    comments = {item.comment.i: item for item in await services.desk.items(site.id, reported)}
     people = {one.id: one for one in await services.user_queries.by_ids([r.reporter_id for r in found])}
     items = [
         ReportItem(
             page_id=report.page_id,
+            page_url=comments[report.comment_id].page_url if report.comment_id in comments else "",
+            page_title=comments[report.comment_id].page_title if report.comment_id in comments else None,
             comment_id=report.comment_id,
-            comment=TreeComment.of(comments[report.comment_id]) if report.comment_id in comments else None,
+            comment=comments[report.comment_id].comment if report.comment_id in comments else None,
             reporter=UserPublic.of(people[report.reporter_id]) if report.reporter_id in people else None,
             reason=report.reason,
             details=report.details,

@@ -8,7 +8,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Meta, Struct
 
-from threadkit.comments.model import InvalidPath, TreeComment
+from threadkit.comments.model import InvalidPath
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
@@ -17,7 +17,8 @@ from threadkit.live.routes import event_stream
 from threadkit.live.streams import Line
 from threadkit.moderation.claim_scripts import Claimant
 from threadkit.moderation.decisions import Action, Expected, Outcome
-from threadkit.moderation.log import LogEntry
+from threadkit.moderation.desk import DeskItem
+from threadkit.moderation.log import LogEntry, SoughtEntry
 from threadkit.moderation.queries import Wanted
 from threadkit.moderation.undoing import Undone
 from threadkit.services import Services
@@ -33,19 +34,8 @@ Seen = Annotated[str, Meta(max_length=40)]
 MOST_AT_ONCE = 1000
 
 
-class QueueItem(Struct, kw_only=True):
-    page_id: PageId
-    comment: TreeComment
-    page_url: str
-    reasons: list[str]
-    flags: list[str]
-    reports: float
-    claimed_by: Claimant | None
-    updated_at: str
-
-
 class Queue(Struct):
-    items: list[QueueItem]
+    items: list[DeskItem]
     total: int
     waiting: int
     is_cut: bool
@@ -86,8 +76,12 @@ class Undoing(Struct):
 
 
 class Log(Struct):
+    """`names` of those whom the entries speak of and who still have an account; `next` is where to go on."""
+
     entries: list[LogEntry]
     has_more: bool
+    names: dict[UserId, str]
+    next: str | None
 
 
 @get("/queue", summary="What waits for a decision")
@@ -110,22 +104,7 @@ async def queue(
         reported,
     )
     waiting = await services.queue.waiting(site.id, wanted, offset=offset, limit=min(limit, 100))
-    found = waiting.comments
-    listed = await services.comments.items(site, found)
-    claims = await services.claims.of(site.id, [comment.id for comment in found])
-    items = [
-        QueueItem(
-            page_id=comment.page_id,
-            comment=TreeComment.of(comment),
-            page_url=item.page_url,
-            reasons=comment.held_for or [],
-            flags=comment.flags or [],
-            reports=comment.report_weight or 0,
-            claimed_by=claims.get(comment.id),
-            updated_at=comment.updated_at,
-        )
-        for comment, item in zip(found, listed, strict=True)
-    ]
+    items = await services.desk.items(site.id, waiting.comments)
     return Queue(items, len(items), await services.queue.count(site.id), waiting.is_cut)
 
 
@@ -275,10 +254,19 @@ async def log(
     services: NamedDependency[Services],
     limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
     before: Annotated[str | None, QueryParameter(max_length=50)] = None,
+    action: Annotated[str | None, QueryParameter(max_length=50)] = None,
+    by: Annotated[str | None, QueryParameter(max_length=36, description="The id of whoever did it.")] = None,
+    user_id: Annotated[str | None, QueryParameter(max_length=36, description="Whom it is about.")] = None,
 ) -> Log:
-    """Newest first; `before` is the id of the last entry one has."""
-    found = await services.moderation_log.newest(site.id, before=before, limit=limit + 1)
-    return Log(found[:limit], len(found) > limit)
+    """Newest first; `before` is `next` of the answer before, or the id of the last entry one has.
+
+    With any of `action`, `by` and `user_id` it is a search: a call looks through at most 5,000 entries, so it may find
+    few or none and yet have a `next`."""
+    sought = SoughtEntry(action, as_id(UserId, by) if by else None, as_id(UserId, user_id) if user_id else None)
+    found = await services.moderation_log.find(site.id, sought, before=before, limit=limit)
+    people = sorted({one for entry in found.entries for one in (entry.by, entry.user_id) if one})
+    names = {user.id: user.name for user in await services.user_queries.by_ids(people)} if people else {}
+    return Log(found.entries, found.next is not None, names, found.next)
 
 
 async def _decide(

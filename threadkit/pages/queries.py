@@ -117,6 +117,15 @@ class PageQueries:
             answers = await pipe.execute() if page_ids else []
         return {page_id: url for page_id, url in zip(page_ids, answers, strict=True) if url}
 
+    async def faces(self, site_id: SiteId, page_ids: Sequence[PageId]) -> dict[PageId, tuple[str | None, str | None]]:
+        """The address and the title of each, where it has one."""
+        keys = self._keys.site(site_id)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for page_id in page_ids:
+                pipe.hmget(keys.page(page_id), "url", "title")
+            answers = await pipe.execute() if page_ids else []
+        return {page_id: (url, title) for page_id, (url, title) in zip(page_ids, answers, strict=True)}
+
     async def newest(self, site_id: SiteId, *, offset: int, limit: int) -> list[tuple[PageId, Page]]:
         """Pages with comments, those where something was written last first."""
         keys = self._keys.site(site_id)

@@ -12,15 +12,17 @@ PAGES = {"mod": "Moderation", "admin": "Administration"}
 
 
 def staff_document(assets: Assets, page: str) -> str:
-    """`page` names its module, its words and its title."""
+    """`page` names its module, its words, its title, and its styles if it has some of its own."""
     words = {name: path for name, path in assets.paths.items() if name.startswith("locales/")}
     title = PAGES[page]
+    sheets = [name for name in ("style.css", f"{page}.css") if name in assets]
+    styles = "".join(f'<link rel="stylesheet" href="{assets[name].path}">' for name in sheets)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">'
         '<meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">'
         f'<title>{escape(title)} · ThreadKit</title><link rel="icon" href="/favicon.svg">'
-        f'<link rel="stylesheet" href="{assets["style.css"].path}">'
+        f"{styles}"
         f'<script type="module" src="{assets[f"{page}.js"].path}"></script></head>'
         f'<body data-page="{page}" data-words="{escape(msgspec.json.encode(words).decode())}">'
         "<noscript>This page needs JavaScript. Everything it does can also be done with the command line: "

@@ -42,6 +42,12 @@ export class StaffApi extends EventTarget {
     return this.#read(await this.open(method, path, body, headers));
   }
 
+  /** The same, with what its headers say. @param {string} method @param {string} path @param {any} [body] @returns {Promise<{headers: Headers, body: any}>} */
+  async answer(method, path, body) {
+    const answer = await this.open(method, path, body);
+    return { headers: answer.headers, body: await this.#read(answer) };
+  }
+
   /** The same, but the answer itself: for streams and files. @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] */
   async open(method, path, body, headers) {
     const site = this.site;

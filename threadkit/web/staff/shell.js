@@ -121,13 +121,20 @@ export class App {
         h(
           "div",
           { class: "who" },
-          h("a", { href: document.body.dataset.page === "mod" ? "/admin" : "/mod" }, words.say(document.body.dataset.page === "mod" ? "go_admin" : "go_mod")),
+          this.#elsewhere(),
           h("span", { class: "name" }, words.name(this.me.user.name)),
           button(words.say("sign_out"), () => this.signOut(), { class: "quiet" }),
         ),
         this.nav,
       ),
     );
+  }
+
+  /** The way to the other page, for those who have something to do there. */
+  #elsewhere() {
+    const isMod = document.body.dataset.page === "mod";
+    if (isMod && this.me.sites.every((/** @type {any} */ site) => site.role === "moderator")) return null;
+    return h("a", { href: isMod ? "/admin" : "/mod" }, this.words.say(isMod ? "go_admin" : "go_mod"));
   }
 
   /** @param {string} path behind `#/` */
