@@ -35,11 +35,11 @@ export class StaffApi extends EventTarget {
   }
 
   /**
-   * The public API, for the site that is chosen. `{site}` in a path is its id.
-   * @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers]
+   * The public API, for the site that is chosen or for another. `{site}` in a path is its id.
+   * @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] @param {any} [site]
    */
-  async call(method, path, body, headers) {
-    return this.#read(await this.open(method, path, body, headers));
+  async call(method, path, body, headers, site) {
+    return this.#read(await this.open(method, path, body, headers, site));
   }
 
   /** The same, with what its headers say. @param {string} method @param {string} path @param {any} [body] @returns {Promise<{headers: Headers, body: any}>} */
@@ -48,9 +48,8 @@ export class StaffApi extends EventTarget {
     return { headers: answer.headers, body: await this.#read(answer) };
   }
 
-  /** The same, but the answer itself: for streams and files. @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] */
-  async open(method, path, body, headers) {
-    const site = this.site;
+  /** The same, but the answer itself: for streams and files. @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] @param {any} [site] */
+  async open(method, path, body, headers, site = this.site) {
     const where = path.replace("{site}", site.id);
     const ask = async () => this.#send(method, where, body, { ...headers, projectid: site.api_key_public, authorization: `Bearer ${await this.#token(site.id)}` });
     let answer = await ask();

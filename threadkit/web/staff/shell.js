@@ -3,15 +3,17 @@
 import { Words } from "../embed/words.js";
 import { Refused, StaffApi, Unreachable } from "./api.js";
 import { confirmed, signIn } from "./signin.js";
-import { button, dialog, h } from "./ui.js";
+import { ask, button, dialog, h } from "./ui.js";
 
 const RANK = /** @type {Record<string, number>} */ ({ moderator: 1, admin: 2, owner: 3 });
 const TOAST_MS = 6000;
+const MANY_VIEWS = 8;
 
 /**
  * @typedef {object} View
  * @property {string} id stands in the address behind `#/`, and its name in the words is `view_{id}`
  * @property {"moderator" | "admin" | "owner" | "operator"} least who may see it
+ * @property {"moderator" | "admin"} [most] who may do more does not need it
  * @property {string} [group] the heading it stands under, `group_{group}` in the words
  * @property {() => Promise<{show: (app: App, place: HTMLElement, rest: string[]) => any}>} load
  *   `show` fills the place; what it returns is called when the view is left
@@ -32,7 +34,12 @@ export class App {
     /** @type {Map<string, HTMLElement>} */
     this.badges = new Map();
     /** @type {any} */
+    this.menu = null;
+    /** @type {any} */
     this.leave = null;
+    /** @type {(() => boolean) | null} whether something would be lost by leaving the view that is shown */
+    this.unsaved = null;
+    this.here = location.hash;
     this.turn = 0;
     this.api.addEventListener("signed-out", () => this.#signedOut());
   }
@@ -46,11 +53,16 @@ export class App {
     return least === "operator" ? this.me.is_operator : RANK[this.site.role] >= RANK[least];
   }
 
+  #sees() {
+    return this.views.filter((view) => this.may(view.least) && !(view.most && RANK[this.site.role] > RANK[view.most]));
+  }
+
   async start() {
     document.documentElement.lang = this.words.lang;
     document.documentElement.dir = this.words.dir;
     document.body.replaceChildren(this.place, this.status, this.toasts);
-    addEventListener("hashchange", () => this.#go());
+    addEventListener("hashchange", () => this.#turned());
+    addEventListener("beforeunload", (event) => this.unsaved?.() && event.preventDefault());
     await this.#enter();
   }
 
@@ -82,6 +94,18 @@ export class App {
     return this.me.sites.find((/** @type {any} */ site) => site.id === id) ?? this.me.sites[0];
   }
 
+  /** Another site, or the same with other facts. @param {any} site */
+  async choose(site) {
+    if (await this.#mayLeave()) this.#choose(site);
+    else this.#frame();
+  }
+
+  /** Look again who sits here and for which sites; `id` is the one to go on with. @param {string} [id] */
+  async renew(id = this.site.id) {
+    this.me = (await this.api.session()) ?? this.me;
+    this.#choose(this.me.sites.find((/** @type {any} */ site) => site.id === id) ?? this.me.sites[0]);
+  }
+
   /** @param {any} site */
   #choose(site) {
     this.api.site = site;
@@ -99,7 +123,7 @@ export class App {
     document.body.querySelector("header.top")?.remove();
     const groups = new Map();
     this.badges.clear();
-    for (const view of this.views.filter((one) => this.may(one.least))) {
+    for (const view of this.#sees()) {
       const badge = h("span", { class: "badge", hidden: true });
       this.badges.set(view.id, badge);
       const link = h("a", { href: `#/${view.id}`, "data-view": view.id }, h("span", null, words.say(`view_${view.id}`)), badge);
@@ -108,9 +132,11 @@ export class App {
     this.nav.replaceChildren(...[...groups].map(([group, links]) => h("div", { class: "group" }, group ? h("h2", null, words.say(`group_${group}`)) : null, h("ul", null, links))));
     const sites = h(
       "select",
-      { "aria-label": words.say("site"), class: "site", onchange: () => this.#choose(this.me.sites[sites.selectedIndex]) },
+      { "aria-label": words.say("site"), class: "site", onchange: () => this.choose(this.me.sites[sites.selectedIndex]) },
       this.me.sites.map((/** @type {any} */ site) => h("option", { selected: site.id === this.site.id }, site.name)),
     );
+    // On a small screen a long list opens by a button; a short one stays in sight.
+    this.menu = h("button", { type: "button", class: "menu", "aria-expanded": "false", hidden: this.badges.size <= MANY_VIEWS, onclick: () => this.#openMenu(this.menu.getAttribute("aria-expanded") === "false") });
     document.body.prepend(
       h(
         "header",
@@ -125,9 +151,27 @@ export class App {
           h("span", { class: "name" }, words.name(this.me.user.name)),
           button(words.say("sign_out"), () => this.signOut(), { class: "quiet" }),
         ),
+        this.menu,
         this.nav,
       ),
     );
+  }
+
+  /** @param {boolean} isOpen */
+  #openMenu(isOpen) {
+    this.menu.setAttribute("aria-expanded", String(isOpen));
+  }
+
+  /** Whether what is shown may be left: asks when something would be lost. */
+  async #mayLeave() {
+    const { words } = this;
+    return !this.unsaved?.() || ask(this, { title: words.say("unsaved_title"), text: words.say("unsaved_text"), action: words.say("unsaved_leave") });
+  }
+
+  async #turned() {
+    if (location.hash === this.here) return;
+    if (await this.#mayLeave()) this.#go();
+    else history.replaceState(null, "", this.here || "#/");
   }
 
   /** The way to the other page, for those who have something to do there. */
@@ -146,17 +190,20 @@ export class App {
   async #go() {
     if (!this.site) return;
     const [id, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-    const seen = this.views.filter((view) => this.may(view.least));
+    const seen = this.#sees();
     const view = seen.find((one) => one.id === id) ?? seen[0];
     const turn = ++this.turn;
     const left = this.leave;
-    this.leave = null;
+    this.leave = this.unsaved = null;
+    this.here = location.hash;
     left?.();
     for (const link of this.nav.querySelectorAll("a")) {
       if (link.dataset.view === view.id) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
     const name = this.words.say(`view_${view.id}`);
+    this.menu.textContent = name;
+    this.#openMenu(false);
     document.title = `${name} · ${this.site.name} · ThreadKit`;
     const inside = h("div", { class: `view view-${view.id}` });
     this.place.setAttribute("aria-busy", "true");
@@ -183,7 +230,7 @@ export class App {
     this.api.site = null;
     this.turn++;
     this.leave?.();
-    this.leave = null;
+    this.leave = this.unsaved = null;
     this.#enter();
   }
 
