@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import uvicorn
+from playwright.async_api import Browser, async_playwright
 
 from tests.wait import until
 from threadkit.app import Application
@@ -24,6 +25,20 @@ async def listening(app: Application) -> AsyncIterator[str]:
     yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
     running.should_exit = True
     await task
+
+
+@contextlib.asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    """One that is driven."""
+    async with async_playwright() as playwright:
+        found = await playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+        )
+        try:
+            yield found
+        finally:
+            await found.close()
 
 
 @contextlib.asynccontextmanager

@@ -47,7 +47,7 @@ from threadkit.ratelimit import routes as limits
 from threadkit.ratelimit.access import by_address, limited
 from threadkit.ratelimit.lane import ReaderLimits
 from threadkit.render import routes as render
-from threadkit.render.access import address_guard
+from threadkit.render.access import address_guard, either
 from threadkit.render.form import FormTokens, form_limit
 from threadkit.render.problem_pages import ProblemPages
 from threadkit.render.queries import FeedQueries
@@ -184,8 +184,8 @@ class Application:
                 sites.router,
                 site_admin.router,
                 site_roles.router,
-                doctor.router,
                 site_owners.router,
+                doctor.router,
                 auth.router,
                 users.router,
                 threads.router,
@@ -208,7 +208,7 @@ class Application:
                 store_health.router,
                 limits_operator.router,
             ],
-            guards=[opens_site],
+            guards=[either(opens_site, opens_by_address)],
             dependencies={
                 "site": Provide(provide_site),
                 "viewer": Provide(provide_viewer),

@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from threadkit.backup.erasures import ErasureJournal
+from threadkit.backup.schedule import BackupSchedule
 from threadkit.clock import Clock, SystemClock
 from threadkit.comments.leaving import Leaving
 from threadkit.comments.queries import CommentQueries
@@ -15,6 +17,7 @@ from threadkit.comments.snapshots import Snapshots
 from threadkit.counters.queries import CounterQueries
 from threadkit.counters.tally import Tally
 from threadkit.counters.visitors import VisitorHashes
+from threadkit.doctor.deep.service import DeepDoctor
 from threadkit.doctor.service import DoctorService
 from threadkit.doctor.surroundings import Surroundings
 from threadkit.health.store import StoreReports
@@ -96,6 +99,11 @@ from threadkit.users.oauth.testing import ProviderTester
 from threadkit.users.passwords import Passwords
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
+from threadkit.users.second_step.passkeys import Passkeys
+from threadkit.users.second_step.queries import FactorQueries
+from threadkit.users.second_step.service import SecondStep
+from threadkit.users.second_step.telling import FactorNews
+from threadkit.users.second_step.tries import Tries
 from threadkit.users.service import UserService
 from threadkit.users.sessions import SessionService
 from threadkit.users.sign_in import SignIn
@@ -131,6 +139,9 @@ class Services:
     sessions: SessionService
     sign_in: SignIn
     staff: StaffService
+    factors: FactorQueries
+    second_step: SecondStep
+    passkeys: Passkeys
     setup: SetupService
     comment_queries: CommentQueries
     comment_search: CommentSearch
@@ -160,9 +171,12 @@ class Services:
     outbox: OutboxWorker
     rebuild: RebuildService
     doctor: DoctorService
+    deep_doctor: DeepDoctor
     rerendering: Rerendering
     rankings: RankingQueries
     reranker: Reranker
+    backups: BackupSchedule
+    erasures: ErasureJournal
     outbox_queries: OutboxQueries
     dead_letters: DeadLetters
     tally: Tally
@@ -193,6 +207,7 @@ class Services:
         await self.deletions.start()
         if not is_worker:
             await self.hub.start()
+            await self.backups.start()
 
     async def stop(self) -> None:
         """In this order, and each whatever became of the others."""
@@ -203,7 +218,7 @@ class Services:
             stack.push_async_callback(self.outside.close)
             for part in (
                 *(self.listener, self.office, self.outbox, self.tally, self.request_limits),
-                *(self.reranker, self.deletions, self.hub),
+                *(self.reranker, self.deletions, self.hub, self.backups),
             ):
                 stack.push_async_callback(part.stop)
 
@@ -268,6 +283,30 @@ def build(
         windows=windows,
         limits=limits,
     )
+    factors = FactorQueries(redis=redis, keys=keys)
+    factor_news = FactorNews(office=office, windows=windows, server_name=settings.site.name)
+    second_step = SecondStep(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        keyring=keyring,
+        queries=factors,
+        sessions=sessions,
+        tries=Tries(windows, per_hour=limits.sign_ins_per_account_per_hour),
+        news=factor_news,
+        server_name=settings.site.name,
+    )
+    passkeys = Passkeys(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        queries=factors,
+        sessions=sessions,
+        second_step=second_step,
+        news=factor_news,
+        base_url=settings.base_url,
+        server_name=settings.site.name,
+    )
     endpoints = endpoints or ProviderEndpoints()
     outbound = build_outbound(settings, endpoints)
     providers = build_providers(settings, endpoints, outbound, clock)
@@ -320,11 +359,13 @@ def build(
     screener = Screener(redis=redis, keys=keys, clock=clock, learning=learning_filter, outside=outside.checks)
     reporters = ReporterRecords(redis=redis, keys=keys)
     reporters.register(outbox.handlers)
+    erasures = ErasureJournal(settings.backup_folder, clock)
     users = UserService(
         redis=redis,
         keys=keys,
         clock=clock,
         queries=user_queries,
+        factors=factors,
         registry=user_registry,
         site_queries=site_queries,
         roles=roles,
@@ -339,6 +380,7 @@ def build(
             reporters=reporters,
             on_deletion=accounts.on_deletion,
         ),
+        journal=erasures,
     )
     snapshots = Snapshots(clock=clock, keys=keys, listener=listener)
     threads = ThreadReader(
@@ -408,6 +450,7 @@ def build(
         snapshots=snapshots,
         gate=ModerationGate(screener=screener, turnstile=outside.turnstile, decisions=decisions),
         quotas=quotas,
+        journal=erasures,
         on_posted=on_posted,
         on_changed=outbox.wake,
     )
@@ -440,6 +483,7 @@ def build(
         site_queries=site_queries,
         roles=roles,
         registry=user_registry,
+        user_queries=user_queries,
         passwords=passwords,
     )
     metrics = Metrics()
@@ -503,7 +547,9 @@ def build(
         reports=reports,
         appeals=appeals,
     )
+    comment_search = CommentSearch(redis=redis, keys=keys, queries=comment_queries)
     rebuild = RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries)
+    rerendering = Rerendering(redis=redis, keys=keys, queries=comment_queries)
     doctor = DoctorService(
         Surroundings(
             settings=settings,
@@ -516,7 +562,6 @@ def build(
             samples=rebuild,
         )
     )
-    comment_search = CommentSearch(redis=redis, keys=keys, queries=comment_queries)
     return Services(
         settings=settings,
         keyring=keyring,
@@ -549,8 +594,14 @@ def build(
             user_queries=user_queries,
             site_queries=site_queries,
             roles=roles,
+            factors=factors,
+            second_step=second_step,
+            passkeys=passkeys,
             server_name=settings.site.name,
         ),
+        factors=factors,
+        second_step=second_step,
+        passkeys=passkeys,
         setup=setup,
         comment_queries=comment_queries,
         comment_search=comment_search,
@@ -611,6 +662,8 @@ def build(
         ),
         moderation_log=moderation_log,
         outbox=outbox,
+        backups=BackupSchedule(store=store, keys=keys, clock=clock, settings=settings, fingerprint=keyring.fingerprint),
+        erasures=erasures,
         outbox_queries=outbox_queries,
         dead_letters=DeadLetters(redis=redis, keys=keys, clock=clock, queries=outbox_queries),
         tally=tally,
@@ -629,7 +682,17 @@ def build(
         counter_queries=CounterQueries(redis=redis, keys=keys, clock=clock),
         rebuild=rebuild,
         doctor=doctor,
-        rerendering=Rerendering(redis=redis, keys=keys, queries=comment_queries),
+        deep_doctor=DeepDoctor(
+            settings=settings,
+            store=store,
+            keys=keys,
+            clock=clock,
+            site_queries=site_queries,
+            registry=user_registry,
+            rebuild=rebuild,
+            rerendering=rerendering,
+        ),
+        rerendering=rerendering,
         rankings=RankingQueries(redis=redis, keys=keys),
         reranker=Reranker(redis=redis, keys=keys, clock=clock, site_queries=site_queries),
         outbound=outbound,

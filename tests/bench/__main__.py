@@ -9,11 +9,13 @@ import traceback
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from rich.console import Console
 from rich.table import Column, Table
 
+from tests.bench import report
 from tests.bench.figures import Figure
 from tests.bench.rows import ONLY_WHEN_ASKED, ROWS
 from tests.bench.stage import Pace, Stage
@@ -48,7 +50,9 @@ def main() -> int:
     finally:
         stage.close()
     _print(figures)
-    _write(asked.json, figures, failed, pace)
+    record = _write(asked.json, figures, failed, pace)
+    if asked.report:
+        report.write(figures, record)
     missed = [figure for figure in figures if not figure.reached]
     if failed:
         out.print(f"Could not be measured: {', '.join(failed)}")
@@ -65,6 +69,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="seconds of each round")
     parser.add_argument("--connections", type=int, default=16, help="connections of the load generator")
     parser.add_argument("--sockets", type=int, help="sockets on the live page")
+    parser.add_argument("--report", action="store_true", help="also write docs/performance.md with its charts")
     parser.add_argument("--json", type=Path, default=LATEST, metavar="FILE", help="where the figures are written")
     asked = parser.parse_args()
     if asked.only:
@@ -117,7 +122,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"
 
 
-def _write(path: Path, figures: list[Figure], failed: list[str], pace: Pace) -> None:
+def _write(path: Path, figures: list[Figure], failed: list[str], pace: Pace) -> dict[str, Any]:
     program = find_program()
     path.parent.mkdir(parents=True, exist_ok=True)
     record = {
@@ -143,6 +148,7 @@ def _write(path: Path, figures: list[Figure], failed: list[str], pace: Pace) -> 
         "failed": failed,
     }
     path.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+    return record
 
 
 if __name__ == "__main__":

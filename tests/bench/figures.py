@@ -94,5 +94,21 @@ def figure(
     )
 
 
+def not_measured(row: str, work: str, *, why: str) -> Figure:
+    """For what this machine cannot do: no goal is missed, and the table says why there is no number."""
+    return Figure(
+        row=row,
+        work=f"{work}: not measured, {why}",
+        ours=0.0,
+        floor=0.0,
+        unit="",
+        ratio=0.0,
+        least_ratio=0.0,
+        most_ratio=0.0,
+        goal="–",
+        reached=True,
+    )
+
+
 def median(values: Sequence[float]) -> float:
     return round(statistics.median(values), 3)

@@ -142,6 +142,11 @@ class Subject:
     def memory(self) -> int:
         return int(self._store.info("memory")["used_memory"])
 
+    def store_cpu_s(self) -> float:
+        """What the store has used so far."""
+        used = self._store.info("cpu")
+        return float(used["used_cpu_user"]) + float(used["used_cpu_sys"])
+
 
 def comment_ids(folder: Path, url: str) -> list[str]:
     """The comments of a page, oldest first."""

@@ -4,27 +4,26 @@ The page comes from 127.0.0.1 and ThreadKit from localhost, which for a browser 
 third-party cookies blocked. Screenshots go to `tests/e2e/shots/`, which is not committed.
 """
 
-import http.server
 import json
 import os
 import re
-import shutil
 import tempfile
-import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, BrowserContext, Locator, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
 
+from tests.browser import CHROMIUM, chromium
+from tests.hosting import Host as Host
+from tests.hosting import hosting
 from tests.integration.server.program import Server, environment, run, serving
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PUBLIC, SECRET = "tk_pub_browserbrowser", "tk_sec_browserbrowser"
 SHOTS = Path(__file__).parent / "shots"
 PATIENCE_MS = 15_000
@@ -40,37 +39,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="there is no Chromium"))
 
 
-@dataclass
-class Host:
-    """The site that embeds ThreadKit: pages by path, all under one strict policy."""
-
-    port: int
-    threadkit: str
-    pages: dict[str, str] = field(default_factory=dict)
-    policy: str = ""
-    # axe comes in as a string that is evaluated, which the strict policy forbids.
-    without_policy: set[str] = field(default_factory=set)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def line(self, project: str = PUBLIC, **options: str) -> str:
-        """The one line."""
-        more = "".join(f' data-{name.replace("_", "-")}="{value}"' for name, value in options.items())
-        return f'<script async src="{self.threadkit}/embed.js" data-project="{project}"{more}></script>'
-
-    def put(self, path: str, body: str, *, lang: str = "en", head: str = "", is_strict: bool = True) -> str:
-        if not is_strict:
-            self.without_policy.add(path)
-        self.pages[path] = (
-            f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8"><title>An article</title>{head}'
-            f'<meta name="viewport" content="width=device-width"></head>'
-            f"<body><main><h1>An article</h1>{body}</main></body></html>"
-        )
-        return self.url + path
-
-
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     env = environment(
@@ -79,7 +47,7 @@ def server() -> Iterator[Server]:
         THREADKIT_LOG_LEVEL="info",  # without a mail server the codes are there
         THREADKIT_LIVE_SOCKETS_PER_ADDRESS="1000",
         THREADKIT_LIMITS_SIGN_INS_PER_MINUTE="1000",
-        THREADKIT_LIMITS_SIGN_INS_PER_HOUR="10000",
+        THREADKIT_LIMITS_SIGN_INS_PER_HOUR="1000",
     )
     with (
         tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
@@ -99,43 +67,14 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def host(server: Server) -> Iterator[Host]:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = found.pages.get(self.path.partition("?")[0])
-            content = (body or "nothing here").encode()
-            self.send_response(200 if body else 404)
-            self.send_header("content-type", "text/html; charset=utf-8")
-            self.send_header("content-length", str(len(content)))
-            if self.path.partition("?")[0] not in found.without_policy:
-                self.send_header("content-security-policy", found.policy)
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    listening = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threadkit = f"http://localhost:{server.port}"
-    found = Host(listening.server_port, threadkit)
-    found.policy = (
-        f"default-src 'none'; script-src {threadkit}; connect-src {threadkit} ws://localhost:{server.port}; "
-        f"frame-src {threadkit}; require-trusted-types-for 'script'; trusted-types threadkit"
-    )
-    threading.Thread(target=listening.serve_forever, daemon=True).start()
-    yield found
-    listening.shutdown()
-    listening.server_close()
+    with hosting(server.port, PUBLIC) as found:
+        yield found
 
 
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        found = await playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-        )
+    async with chromium() as found:
         yield found
-        await found.close()
 
 
 @dataclass

@@ -1,11 +1,12 @@
 """What concerns oneself: profile, devices, what one is told of, one's data, and leaving."""
 
 import re
+import uuid
 from typing import Any
 
 from playwright.async_api import expect
 
-from tests.e2e.conftest import Talk
+from tests.e2e.conftest import Member, Talk
 
 
 async def test_profile_devices_notices_and_data(talk: Talk, member: Any, visit: Any) -> None:
@@ -32,6 +33,42 @@ async def test_profile_devices_notices_and_data(talk: Talk, member: Any, visit: 
     file = await (await saved.value).path()
     assert "What I wrote" in file.read_text()
     assert visitor.complaints == []
+
+
+async def test_another_device_can_be_signed_out_from_here(talk: Talk, visit: Any) -> None:
+    name, address, secret = (
+        f"Dev{uuid.uuid4().hex[:6]}",
+        f"{uuid.uuid4().hex[:10]}@example.org",
+        "a long and quiet river",
+    )
+    talk.call("POST", "/v1/auth/register", None, {"name": name, "email": address, "password": secret})
+    here, there = (
+        Member(session["user"]["id"], name, session)
+        for session in (
+            talk.call("POST", "/v1/auth/login", None, {"email": address, "password": secret}) for _ in range(2)
+        )
+    )
+    visitor, lost = await visit(), await visit()
+    await visitor.sign_in(here)
+    await lost.sign_in(there)
+    await lost.open(talk.url)
+    await expect(lost.button(name).first).to_be_visible()
+    await visitor.open(talk.url)
+    await visitor.button(name).first.click()
+    devices = visitor.page.get_by_role("dialog").get_by_role("listitem").filter(has_not_text="This device")
+    mine = visitor.page.get_by_role("dialog").get_by_role("listitem").filter(has_text="This device")
+    await expect(mine).to_have_count(1)
+    await expect(mine.get_by_role("button")).to_have_count(0)
+    others = await devices.count()
+    assert others >= 1
+    for left in range(others - 1, -1, -1):
+        await devices.first.get_by_role("button", name="Sign out").click()
+        await expect(devices).to_have_count(left)
+    # What is kept on the other device opens nothing any more.
+    await lost.page.reload()
+    await expect(lost.button("Sign in")).to_be_visible()
+    await visitor.page.reload()
+    await expect(visitor.button(name).first).to_be_visible()
 
 
 async def test_an_account_is_deleted_after_a_second_question(talk: Talk, member: Any, visit: Any) -> None:

@@ -20,7 +20,7 @@ def room(server: Server, visit: Any, api: httpx.Client) -> Newsroom:
 def fill(room: Newsroom) -> dict[str, Any]:
     """A bit of everything."""
     talk = room.talk
-    mona, mia, ada, ben, cleo = [*map(room.staff, ("Mona", "Mia"))] + [*map(room.author, ("Ada", "Ben", "Cleo"))]
+    mona, mia, ada, ben, cleo = *map(room.staff, ("Mona", "Mia")), *map(room.author, ("Ada", "Ben", "Cleo"))
     root = talk.post(
         "Where do these numbers come from? The **source** in the footnote says otherwise.", mona, title="How we count"
     )
@@ -58,11 +58,13 @@ def fill(room: Newsroom) -> dict[str, Any]:
 
 async def tour(desk: ModDesk, people: dict[str, Any], name: str) -> None:
     """Everything once; `name` is that of the pictures."""
+    await desk.card("Buy my book instead").scroll_into_view_if_needed()
     await expect(desk.card("Buy my book instead").locator(".reporters")).to_contain_text("under every article")
     await desk.is_live()
+    await desk.page.evaluate("scrollTo(0, 0)")
     await desk.is_accessible()
     await desk.shot(f"mod-queue-{name}")
-    await desk.page.keyboard.press("j")
+    await desk.card("Page 12 of which").focus()
     await desk.page.keyboard.press("o")
     await expect(desk.card("Page 12 of which").locator(".thread li")).to_have_count(3)
     await desk.is_accessible()

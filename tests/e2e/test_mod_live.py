@@ -25,12 +25,14 @@ async def test_two_moderators_share_a_queue(room: Newsroom) -> None:
         await expect(desk.cards).to_have_count(3)
         await desk.is_live()
 
-    # Who looks at what is seen by the other.
-    await left.card("The second one").click(position={"x": 5, "y": 5})
-    await expect(right.card("The second one")).to_contain_text(f"{mona.name} is on this one")
-    await left.page.keyboard.press("j")
+    # Who looks at what is seen by the other, and whoever comes later begins with what is free.
+    await expect(right.card("The first one")).to_contain_text(f"{mona.name} is on this one")
+    await expect(left.card("The second one")).to_contain_text(f"{mia.name} is on this one")
+    await left.shot("mod-claimed", full=False)
+    for _ in range(3):
+        await left.page.keyboard.press("j")
     await expect(right.card("The third one")).to_contain_text(f"{mona.name} is on this one")
-    await expect(right.card("The second one")).not_to_contain_text("is on this one")
+    await expect(right.card("The first one").locator(".claim")).to_be_hidden()
 
     # What one decides leaves the other's, who is told.
     await left.do("The third one", "Approve").click()
@@ -47,6 +49,10 @@ async def test_two_moderators_share_a_queue(room: Newsroom) -> None:
 
     # What is new comes by itself.
     room.talk.post("Fresh", room.author("ben"))
+    # Who goes elsewhere is on nothing any more.
+    await right.go("Log")
+    await expect(left.card("The second one").locator(".claim")).to_be_hidden()
+    await right.go("Queue")
     for desk in (left, right):
         await expect(desk.card("Fresh")).to_be_visible()
         await expect(desk.page.locator("a[data-view=queue] .badge")).to_have_text("4")
@@ -99,6 +105,24 @@ async def test_without_a_stream_the_page_looks_by_itself(room: Newsroom) -> None
     await expect(desk.page.locator(".live")).to_have_text("Not live: looking every few seconds")
     room.talk.post("Found by looking", room.author("ada"))
     await expect(desk.card("Found by looking")).to_be_visible(timeout=30_000)
+
+
+async def test_a_lost_stream_comes_back(room: Newsroom) -> None:
+    desk = await room.desk(room.staff("mona"))
+    await desk.is_live()
+    tries: list[str] = []
+
+    async def twice(route: Any) -> None:
+        tries.append(route.request.url)
+        await (route.abort() if len(tries) < 3 else route.continue_())
+
+    await desk.page.route("**/v1/moderation/events", twice)
+    await desk.page.reload()
+    await expect(desk.page.locator(".live:not(.on)")).to_be_visible()
+    room.talk.post("Meanwhile", room.author("ada"))
+    await desk.is_live()
+    assert len(tries) == 3
+    await expect(desk.card("Meanwhile")).to_be_visible()
 
 
 async def test_a_failed_call_loses_nothing(room: Newsroom) -> None:

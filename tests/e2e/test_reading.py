@@ -84,9 +84,12 @@ async def test_a_site_that_begins_with_the_oldest_shows_the_oldest_first(
     for text in ("first", "second"):
         talk.post(text, talk.guest(text))
     reader = await visit()
+    asked: list[str] = []
+    reader.page.on("request", lambda request: asked.append(request.url) if "/v1/comments?" in request.url else None)
     await reader.open(talk.url)
     assert await reader.page.get_by_test_id("sort-dropdown").input_value() == "old"
     assert await reader.texts() == ["first", "second"]
+    assert len(asked) == 1
 
 
 async def test_badges_say_who_somebody_is_and_what_happened_to_a_comment(

@@ -1,13 +1,18 @@
 """Ways in, and that one stays in: in this tab, after a reload, in the other tab."""
 
+import json
 import re
+import time
 import uuid
 from typing import Any
 
+import pytest
+from joserfc import jwt
+from joserfc.jwk import OctKey
 from playwright.async_api import expect
 
 from tests.e2e.conftest import Host, Talk
-from tests.integration.server.program import Server
+from tests.integration.server.program import Server, run
 from tests.wait import until
 
 
@@ -80,6 +85,58 @@ async def test_an_account_with_a_password_is_made_left_and_entered_again(talk: T
     await expect(visitor.button(name)).to_be_visible()
 
 
+def vouched(secret: str, name: str) -> str:
+    """A token as the site's own server makes it: see docs/signing-in.md."""
+    claims = {"sub": uuid.uuid4().hex, "name": name, "exp": int(time.time()) + 300}
+    return jwt.encode({"alg": "HS256"}, claims, OctKey.import_key(secret))
+
+
+@pytest.fixture
+def own_users(server: Server, site: Any) -> tuple[str, str]:
+    """A site that vouches for its users: its public key, and the secret that it signs with."""
+    project = site(auth__sso="true")
+    made = run("key", "rotate", project, "sso", "--json", "--data", str(server.folder))
+    assert made.returncode == 0, made.stdout + made.stderr
+    return project, json.loads(made.stdout)["sso_secret"]
+
+
+async def test_who_is_signed_in_on_the_page_is_signed_in_here(
+    api: Any, host: Host, visit: Any, own_users: tuple[str, str]
+) -> None:
+    project, secret = own_users
+    name = f"Hosted{uuid.uuid4().hex[:6]}"
+    talk = Talk(api, host.put("/vouched", host.line(project, sso=vouched(secret, name))), project)
+    visitor = await visit()
+    await visitor.open(talk.url)
+    await expect(visitor.button(name.lower())).to_be_visible()
+    # The site says who they are; how they are called here is for them to say, once, and the suggestion will do.
+    await visitor.box.fill("From a user of the site itself")
+    await visitor.button("Post").click()
+    await visitor.button("Save").click()
+    await expect(visitor.page.locator(".toast")).to_have_text("Saved.")
+    await visitor.page.keyboard.press("Escape")
+    await visitor.button("Post").click()
+    await expect(visitor.comment("From a user of the site itself")).to_contain_text(name.lower())
+    # The session outlives the token, which is good once and for minutes.
+    await visitor.open(host.put("/later", host.line(project, url=talk.url)))
+    await expect(visitor.button(name.lower()).first).to_be_visible()
+    assert [one for one in visitor.complaints if "403" not in one] == []
+
+
+async def test_a_token_that_the_site_did_not_sign_lets_nobody_in(
+    api: Any, host: Host, visit: Any, own_users: tuple[str, str]
+) -> None:
+    project, _ = own_users
+    token = vouched("another secret, long enough to sign", "Mallory")
+    talk = Talk(api, host.put("/forged", host.line(project, sso=token)), project)
+    talk.post("There is still something to read", talk.guest("Gus"))
+    visitor = await visit()
+    await visitor.open(talk.url)
+    await expect(visitor.comment("There is still something to read")).to_be_visible()
+    await expect(visitor.button("Sign in")).to_be_visible()
+    await expect(visitor.page.locator(".toast")).to_be_visible()
+
+
 async def test_two_tabs_know_of_each_other(talk: Talk, visit: Any) -> None:
     visitor = await visit()
     await visitor.open(talk.url)
@@ -111,7 +168,7 @@ async def test_who_closes_the_dialog_is_where_they_were(talk: Talk, visit: Any) 
 async def test_a_window_of_another_origin_cannot_sign_anybody_in(talk: Talk, visit: Any) -> None:
     visitor = await visit()
     await visitor.page.route(
-        "**/v1/site",
+        "**/v1/site**",
         lambda route: route.fulfill(
             json={**talk.call("GET", "/v1/site"), "methods": [{"id": "github", "type": "oauth", "name": "GitHub"}]}
         ),

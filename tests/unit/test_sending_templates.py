@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from threadkit.sending.mail import SmtpSender
 from threadkit.sending.model import masked
-from threadkit.sending.templates import Purpose, code_mail, code_sms
+from threadkit.sending.templates import Purpose, code_mail, code_sms, notice_mail
 from threadkit.settings import MailSettings
 
 SENDER = SmtpSender(MailSettings(host="mail.example.org", security="none"))
@@ -91,3 +91,11 @@ def test_a_text_message_stays_short_and_on_one_line_whatever_the_site_is_called(
 )
 def test_a_log_shows_little_of_a_recipient(recipient: str, shown: str) -> None:
     assert masked(recipient) == shown
+
+
+def test_a_notice_says_what_happened_and_holds_no_link() -> None:
+    mail = notice_mail("anna@example.org", site_name="Tom & Jo", sentence="A passkey was added to your account.")
+    assert mail.subject == "The sign-in of your account on Tom & Jo has changed"
+    assert "A passkey was added" in mail.text
+    assert "Tom &amp; Jo" in mail.html
+    assert not re.search(r"https?:|<a\b", mail.text + mail.html)

@@ -5,8 +5,10 @@ import functools
 import click
 from redis.exceptions import RedisError
 from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from threadkit.cli.common import json_option, out, print_json, store_options, with_services
+from threadkit.cli.common import err, fail, json_option, out, print_json, store_options, with_services
+from threadkit.doctor.deep.service import DeepReport
 from threadkit.doctor.model import Check, Diagnosis, State
 from threadkit.services import Services
 from threadkit.sites.model import Site
@@ -20,14 +22,22 @@ _SIGNS = {
 
 
 @click.command()
+@click.option("--deep", "is_deep", is_flag=True, help="Hold every key of the store against what it must agree with.")
+@click.option("--repair", "is_repair", is_flag=True, help="With --deep: mend what follows from other records.")
 @json_option
 @store_options
 @functools.partial(with_services, on_any_store=True)
-async def doctor(services: Services, as_json: bool) -> None:
+async def doctor(services: Services, is_deep: bool, is_repair: bool, as_json: bool) -> None:
     """Look whether everything is set up as it must be, and say how to mend what is not.
 
-    Can run beside the server at any time. Exit code 1 when something is bad; warnings may stay as they are.
+    Can run beside the server at any time. Exit code 1 when something is bad; warnings may stay as they are. With --deep
+    the data itself is looked at: exit code 0 clean, 1 can be repaired, 2 damaged.
     """
+    if is_repair and not is_deep:
+        fail("--repair goes with --deep.")
+    if is_deep:
+        await _look_deep(services, is_repair, as_json)
+        return
     found = await services.doctor.examine(await _sites(services), whole_server=True)
     if as_json:
         print_json(found)
@@ -60,3 +70,47 @@ def _print_check(check: Check) -> None:
     out.print(f"{_SIGNS[check.state]} [bold]{escape(check.title)}[/]: {escape(check.found)}")
     if check.fix:
         out.print(f"        → {escape(check.fix)}")
+
+
+async def _look_deep(services: Services, is_repair: bool, as_json: bool) -> None:
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=as_json or not err.is_terminal,
+    ) as progress:
+        task = progress.add_task("Looking", total=None)
+
+        def show(stage: str, done: int, total: int) -> None:
+            progress.update(task, description=stage, completed=done, total=total)
+
+        report = await services.deep_doctor.run(is_repair=is_repair, on_progress=show)
+    if as_json:
+        print_json({"exit_code": report.exit_code, **{name: getattr(report, name) for name in _FIELDS}})
+    else:
+        _print_deep(report)
+    click.get_current_context().exit(report.exit_code)
+
+
+_FIELDS = DeepReport.__struct_fields__
+
+
+def _print_deep(report: DeepReport) -> None:
+    for tally in report.found:
+        out.print(tally.sentence(is_check=not report.is_repair), markup=False)
+    looked_at = f"{report.keys:,} keys, {report.comments:,} comments, {report.pages:,} pages, {report.votes:,} votes"
+    if not report.found:
+        out.print(f"Everything agrees: {looked_at}.")
+    elif not report.left:
+        out.print(f"Everything agrees now: {looked_at}.")
+    elif report.is_repair:
+        out.print("\nLeft over:")
+        for tally in report.left:
+            out.print(tally.sentence(is_check=True), markup=False)
+    if report.exit_code == 2:
+        out.print("\nWhat cannot be put right needs somebody to look at it, or a backup. Unknown keys are left alone.")
+    elif report.exit_code == 1 and not report.is_repair:
+        out.print("\nAll of it can be put right: threadkit doctor --deep --repair")

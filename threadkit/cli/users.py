@@ -1,4 +1,4 @@
-"""`threadkit user`: bans by whoever runs the server, on one site or on all, and what is known of somebody."""
+"""`threadkit user`: bans by whoever runs the server, what is known of somebody, and help for who has lost a phone."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def place_options(command: Any) -> Any:
 
 @click.group()
 def user() -> None:
-    """Ban people, and look at them."""
+    """Ban people, look at them, and help those who cannot get in."""
 
 
 @user.command()
@@ -137,6 +137,27 @@ async def show(services: Services, wanted_user: str, wanted: str | None, as_json
         out.print(f"{site_name}: {role}", markup=False)
     for site_name, until in shown.bans.items():
         out.print(f"{site_name}: banned {'for ever' if until == 'ever' else f'until {until}'}", markup=False)
+
+
+@user.command()
+@click.argument("wanted_user", metavar="USER")
+@store_options
+@with_services
+async def reset_second_step(services: Services, wanted_user: str) -> None:
+    """Take away all that USER has for the second step, for somebody who has lost it, and sign them out everywhere.
+
+    Be sure that it is they who ask: afterwards their password alone opens what they may do.
+    """
+    found = await find_user(services, wanted_user)
+    await services.office.start()
+    try:
+        was_on = await services.second_step.reset(found)
+    finally:
+        await services.office.stop()
+    if was_on:
+        out.print(f"{found.name} has no second step any more, and is signed out everywhere.", markup=False)
+    else:
+        out.print(f"{found.name} has no second step, as before.", markup=False)
 
 
 async def _shown(services: Services, found: User) -> Shown:

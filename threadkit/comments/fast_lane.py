@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from threadkit.clock import Clock
 from threadkit.comments.reading import ThreadReader
 from threadkit.comments.snapshots import Head, Key, Snapshot, Snapshots
-from threadkit.comments.window import Cursor, Question, begins_a_visit
+from threadkit.comments.window import Question, begins_a_visit, order_of
 from threadkit.errors import ThreadKitError
 from threadkit.http.ledger import Ledger, Note
 from threadkit.http.manners import API_POLICY, EXPOSED, HSTS, SECURITY, is_https, request_id_of
@@ -216,8 +216,9 @@ class FastLane:
 
     def _caller(self, headers: dict[bytes, bytes], query: bytes) -> _Caller | None:
         """Who asks for what, if everything about it is ordinary."""
-        api_key = headers.get(b"projectid")
-        if api_key is None or b"authorization" in headers or b"range" in headers:
+        if b"authorization" in headers or b"range" in headers:
+            return None
+        if b"projectid" not in headers and (b"key=" not in query or b"x-api-key" in headers):
             return None
         asked = _asked(headers, query)
         caller = self._callers.get(asked)
@@ -227,15 +228,19 @@ class FastLane:
             and self._clock.now_ms() < caller.until_ms
         ):
             return caller
-        caller = self._look(api_key, *asked[1:])
+        caller = self._look(*asked)
         if caller is not None and not _is_long(asked):
             if len(self._callers) >= MOST_REMEMBERED:
                 self._callers.clear()
             self._callers[asked] = caller
         return caller
 
-    def _look(self, api_key: bytes, origin: bytes | None, referer: bytes | None, query: bytes) -> _Caller | None:
-        remembered = self._site_queries.remembered(api_key.decode("latin-1"))
+    def _look(self, api_key: bytes | None, origin: bytes | None, referer: bytes | None, query: bytes) -> _Caller | None:
+        fields = _fields(query)
+        if fields is None:
+            return None
+        key_text = fields.pop("key", "") if api_key is None else api_key.decode("latin-1")
+        remembered = self._site_queries.remembered(key_text)
         if remembered is None or remembered[0].is_owner:
             return None
         opened, until_ms = remembered
@@ -245,7 +250,7 @@ class FastLane:
                 return None
             if origin_host(page.decode()) is None or not self._pages.allows(page.decode(), opened.site):
                 return None
-        key = _understood(opened.site, query)
+        key = _understood(opened.site, fields)
         return _Caller(opened.site, key, origin, until_ms, self._site_queries.generation) if key else None
 
 
@@ -265,22 +270,32 @@ def _listed(lines: bytes) -> list[tuple[bytes, bytes]]:
     return [(name, value) for name, _, value in pairs]
 
 
-def _understood(site: Site, query: bytes) -> Key | None:
+def _fields(query: bytes) -> dict[str, str] | None:
     try:
-        fields = parse_qsl(query.decode("ascii"), keep_blank_values=True, strict_parsing=True, max_num_fields=8)
-        asked = {name: int(value) if name in NUMBERS and _PLAIN.fullmatch(value) else value for name, value in fields}
-        if len(asked) != len(fields) or "around" in asked:
-            return None
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, strict_parsing=True, max_num_fields=9)
+    except ValueError:
+        return None
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else None
+
+
+def _understood(site: Site, fields: dict[str, str]) -> Key | None:
+    if "around" in fields:
+        return None
+    try:
+        asked = {
+            name: int(value) if name in NUMBERS and _PLAIN.fullmatch(value) else value for name, value in fields.items()
+        }
         question = msgspec.convert(asked, Question)
-        if question.cursor is not None:
-            Cursor.read(question.cursor, question.sort)
+        order = order_of(question.sort, site)
+        window = question.window(order)
         ref = PageRef(question.page_url, question.page_id)
     except (ValueError, ThreadKitError):
         return None
     if ref.may_be_id:
         return None
     page_id = ref.page_id(site.id, drop_tracking=site.settings.drop_tracking_parameters)
-    return site.id, site.version, page_id, question.sort, question.window()
+    return site.id, site.version, page_id, order, window
 
 
 def _chosen(snapshot: Snapshot, headers: dict[bytes, bytes]) -> tuple[int, Head, bytes]:

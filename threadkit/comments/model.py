@@ -12,6 +12,8 @@ from threadkit.pages.model import LONGEST_URL, PageName
 from threadkit.users.model import DELETED_USER
 
 Sort = Literal["new", "old", "top", "hot", "controversial"]
+AskedSort = Literal[Sort, "default"]
+"""`default` is the order that the site has chosen, for those who do not know it yet."""
 AppealState = Literal["open", "granted", "declined"]
 HIDE_AT = 3.0
 """Reports of this weight together hide a comment until a moderator has looked."""

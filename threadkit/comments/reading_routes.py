@@ -8,7 +8,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, QueryParameter
 
 from threadkit.comments.fast_lane import is_known
-from threadkit.comments.model import Replies, Sort, Thread
+from threadkit.comments.model import AskedSort, Replies, Thread
 from threadkit.comments.snapshots import Answer, Snapshot
 from threadkit.comments.window import (
     LONGEST_CURSOR,
@@ -19,6 +19,7 @@ from threadkit.comments.window import (
     Question,
     Window,
     begins_a_visit,
+    order_of,
 )
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
@@ -26,11 +27,15 @@ from threadkit.ids import CommentId, PageId
 from threadkit.pages.model import PageRef
 from threadkit.pages.parameters import PageNameParameter, PageUrlParameter
 from threadkit.services import Services
+from threadkit.sites.access import KEY_IN_ADDRESS
 from threadkit.sites.model import Site
 from threadkit.users.access import knows_user
 from threadkit.users.viewer import Viewer
 
-SortParameter = Annotated[Sort, QueryParameter(description="Holds for every level.")]
+SortParameter = Annotated[
+    AskedSort,
+    QueryParameter(description="Holds for every level. `default` is the site's own, `display.default_sort`."),
+]
 CursorParameter = Annotated[
     str | None, QueryParameter(max_length=LONGEST_CURSOR, description="`next` or `rn` of an earlier answer.")
 ]
@@ -43,6 +48,7 @@ DepthParameter = Annotated[int | None, QueryParameter(ge=0, le=MOST_LEVELS, desc
 @get(
     "/comments",
     guards=[knows_user],
+    opt=KEY_IN_ADDRESS,
     summary="A page's comments",
     responses={200: ResponseSpec(Thread, description="The thread")},
 )
@@ -67,21 +73,23 @@ async def list_comments(
     a comment with more replies than shown says how many there are (`rc`) and where they go on (`rn`, a cursor for
     `/v1/comments/{id}/replies`). Pinned threads stand in front of the first window. A page nobody wrote on is empty.
 
-    Answers carry an ETag; `If-None-Match` gets 304 while nothing changed. Those who blocked somebody, or have comments
+    Instead of the header `projectid`, the public key may stand in the address as `key`: a page of another origin then
+    needs no permission first. Answers carry an ETag; `If-None-Match` gets 304 while nothing changed. Those who blocked somebody, or have comments
     that only they see, get a view of their own, which is not kept."""
     target = as_id(CommentId, around) if around else None
     question = Question(sort=sort, limit=limit, cursor=cursor, replies=replies, depth=depth, around=target)
-    window = question.window()
+    order = order_of(sort, site)
+    window = question.window(order)
     if page_url is None and page_id is None and target:
         ref = PageRef(None, await services.threads.page_of(site, target))
     else:
         ref = PageRef(page_url, page_id)
     asked_for = await services.page_queries.id_of(site, ref)
     if maybe_viewer and await services.threads.has_own_view(site, asked_for, maybe_viewer):
-        thread = await services.threads.thread(site, ref, sort, maybe_viewer, window)
+        thread = await services.threads.thread(site, ref, order, maybe_viewer, window)
         _count_view(services, site, thread.page_id, request, window)
         return _private(thread)
-    snapshot = await services.threads.snapshot(site, asked_for, sort, window)
+    snapshot = await services.threads.snapshot(site, asked_for, order, window)
     answer = _shared(snapshot, request)
     if answer.status_code != 304:
         _count_view(services, site, snapshot.page_id, request, window)
@@ -108,17 +116,18 @@ async def list_replies(
 ) -> Response[Any]:
     """From the cursor `rn` of a comment on, in the same order, with their own first replies."""
     parent_id = as_id(CommentId, comment_id)
+    order = order_of(sort, site)
     window = Window(
         limit=limit,
         replies=5 if replies is None else replies,
         depth=2 if depth is None else depth,
-        cursor=Cursor.read(cursor, sort) if cursor is not None else None,
+        cursor=Cursor.read(cursor, order) if cursor is not None else None,
         under=parent_id,
     )
     page_id = await services.threads.page_of(site, parent_id)
     if maybe_viewer and await services.threads.has_own_view(site, page_id, maybe_viewer):
-        return _private(await services.threads.replies(site, parent_id, sort, maybe_viewer, window))
-    return _shared(await services.threads.snapshot(site, page_id, sort, window), request)
+        return _private(await services.threads.replies(site, parent_id, order, maybe_viewer, window))
+    return _shared(await services.threads.snapshot(site, page_id, order, window), request)
 
 
 def _count_view(services: Services, site: Site, page_id: PageId, request: Request, window: Window | None) -> None:

@@ -51,6 +51,21 @@ class Rerendering:
                 on_progress(report.comments, max(total, report.comments))
         return report
 
+    async def again(self, comment: Comment) -> None:
+        """Render one comment once more, whatever rendered it."""
+        await self._render(comment, Rerendered())
+
+    async def is_as_rendered(self, comment: Comment) -> bool:
+        """Whether the HTML of a comment is what its text gives today. What an older version rendered is not judged."""
+        if comment.status is Status.DELETED or comment.render_version != text.RENDER_VERSION:
+            return True
+        named = _mentions(comment.content_html)
+        try:
+            rendered = await text.aside(comment.content, lambda: text.render(comment.content, mentions=named))
+        except text.TooComplex:
+            return True
+        return rendered.html == comment.content_html
+
     async def _batches(self, site: Site) -> AsyncIterator[list[Comment]]:
         """Oldest first, so that what is written meanwhile comes last."""
         start = 0

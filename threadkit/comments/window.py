@@ -5,10 +5,11 @@ from typing import Annotated, get_args
 
 from msgspec import Meta, Struct
 
-from threadkit.comments.model import Sort
+from threadkit.comments.model import AskedSort, Sort
 from threadkit.errors import Invalid
 from threadkit.ids import CommentId
 from threadkit.pages.model import LONGEST_URL, PageName
+from threadkit.sites.model import Site
 
 MOST_ROOTS = 100
 MOST_REPLIES = 100
@@ -62,24 +63,28 @@ def begins_a_visit(window: Window | None) -> bool:
     return window is None or (window.cursor is None and window.under is None)
 
 
+def order_of(asked: AskedSort, site: Site) -> Sort:
+    return site.settings.display.default_sort if asked == "default" else asked
+
+
 class Question(Struct, kw_only=True, forbid_unknown_fields=True):
     """The parameters of `GET /v1/comments`. Without any of the last ones the whole tree is meant."""
 
     page_url: Annotated[str, Meta(min_length=1, max_length=LONGEST_URL)] | None = None
     page_id: PageName | None = None
-    sort: Sort = "new"
+    sort: AskedSort = "new"
     limit: Annotated[int, Meta(ge=1, le=MOST_ROOTS)] | None = None
     cursor: Annotated[str, Meta(max_length=LONGEST_CURSOR)] | None = None
     replies: Annotated[int, Meta(ge=0, le=MOST_REPLIES)] | None = None
     depth: Annotated[int, Meta(ge=0, le=MOST_LEVELS)] | None = None
     around: CommentId | None = None
 
-    def window(self) -> Window | None:
+    def window(self, order: Sort) -> Window | None:
         asked = {
             "limit": self.limit,
             "replies": self.replies,
             "depth": self.depth,
-            "cursor": Cursor.read(self.cursor, self.sort) if self.cursor is not None else None,
+            "cursor": Cursor.read(self.cursor, order) if self.cursor is not None else None,
             "around": self.around,
         }
         given = {name: value for name, value in asked.items() if value is not None}

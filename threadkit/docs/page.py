@@ -23,7 +23,7 @@ def render(document: dict[str, Any]) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(info['title'])} API</title>"
-        '<link rel="stylesheet" href="/docs/style.css"></head><body>'
+        '<link rel="icon" href="/favicon.svg"><link rel="stylesheet" href="/docs/style.css"></head><body>'
         f"<header><h1>{escape(info['title'])} API <small>{escape(info['version'])}</small></h1>"
         f"<p>{escape(info.get('description') or '')}</p>"
         f'<p>For programs: <a href="/openapi.json">openapi.json</a></p></header>'

@@ -9,21 +9,24 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import OpenAPIRenderPlugin
 
 from threadkit import __version__
+from threadkit.docs.document import complete
 from threadkit.docs.page import render
 from threadkit.http.request import Request
 
-_POLICY = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
 _HEADERS = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache"}
 
 
 class _Page(OpenAPIRenderPlugin):
     def render(self, _request: Any, openapi_schema: dict[str, Any]) -> bytes:
-        return render(openapi_schema).encode()
+        return render(complete(openapi_schema)).encode()
 
 
 @get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> Response[bytes]:
-    body = msgspec.json.encode(request.app.openapi_schema.to_schema())
+    body = msgspec.json.encode(complete(request.app.openapi_schema.to_schema()))
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 
@@ -33,9 +36,12 @@ async def landing() -> Response[str]:
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><title>ThreadKit</title>'
+        '<link rel="icon" href="/favicon.svg">'
         '<link rel="stylesheet" href="/docs/style.css"></head><body><main><h1>ThreadKit</h1>'
-        "<p>This server keeps the comments of a website. There is nothing to see here, "
-        'but <a href="/docs">the API</a> is explained.</p></main></body></html>'
+        "<p>This server keeps the comments of a website.</p>"
+        '<ul><li><a href="/mod">Moderation</a>: the queue, reports, people</li>'
+        '<li><a href="/admin">Administration</a>: settings, keys, roles, health</li>'
+        '<li><a href="/docs">The API</a>, explained</li></ul></main></body></html>'
     )
     return Response(page, media_type="text/html", headers=_HEADERS)
 

@@ -84,6 +84,7 @@ class HealthService:
     async def measure(self) -> None:
         """Bring the store's meters up to date; a store that is away is a reading too."""
         started = time.perf_counter()
+        self.metrics.tasks.set(len(asyncio.all_tasks()))
         reachable = await self._store.ping()
         self.metrics.store_up.set(reachable)
         self.metrics.store_round_trip.set(time.perf_counter() - started)

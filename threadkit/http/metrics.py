@@ -50,6 +50,10 @@ class Metrics:
             multiprocess_mode="mostrecent",
         )
 
+        self.tasks = Gauge(
+            "threadkit_tasks", "Tasks that workers have under way", registry=self.registry, multiprocess_mode="livesum"
+        )
+
         self.refused = Counter(
             "threadkit_refused_requests", "Requests refused because there was too much to do", registry=self.registry
         )

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from litestar import Response, Router, get, post
 from litestar.di import NamedDependency
+from litestar.openapi import ResponseSpec
 from litestar.params import JSONBody, QueryParameter
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -58,7 +59,12 @@ async def verify(
     return Verified(found.is_success, found.error_codes or UNSET)
 
 
-@get("/v1/turnstile/challenge", tags=["Turnstile"], summary="The page with the widget, for a popup")
+@get(
+    "/v1/turnstile/challenge",
+    tags=["Turnstile"],
+    summary="The page with the widget, for a popup",
+    responses={200: ResponseSpec(str, description="HTML", media_type="text/html")},
+)
 async def challenge(site_key: SiteKeyParameter = "") -> Response[str]:
     """Asks for no key, because a popup can send none."""
     return challenge_page(site_key)

@@ -1,5 +1,6 @@
 """First part of a rebuild: every key has its type and stays, and no index holds what does not belong there."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from threadkit.ids import CommentId, SiteId
@@ -44,9 +45,14 @@ class Indexes:
             ]
             look.indexes += sum(1 for name, _ in found if name.of not in RECORDS)
             await self._sweep([pair for pair in found if pair[0].of in INDEXES], look)
-            for name, looked in found:
-                if name.of in VOTE_INDEXES:
-                    await self._sweep_votes_of(name, SiteId(name.site_id or looked.site_id), look)
+            # Most voters have few votes on a page: asked for together, they travel together.
+            await asyncio.gather(
+                *(
+                    self._sweep_votes_of(name, SiteId(name.site_id or looked.site_id), look)
+                    for name, looked in found
+                    if name.of in VOTE_INDEXES
+                )
+            )
 
     def _owner(self, name: Name) -> str:
         """The record a key belongs to, which says of which site and page it is."""

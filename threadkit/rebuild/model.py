@@ -9,7 +9,9 @@ from msgspec import Struct
 from threadkit.ids import SiteId
 from threadkit.scoring import HotFormula
 
-What = Literal["missing", "stray", "score", "value", "type", "lifetime", "damaged"]
+What = Literal["missing", "stray", "score", "value", "type", "lifetime", "damaged", "unknown"]
+# Nothing can be derived for these, so nothing is changed.
+BEYOND_REPAIR: frozenset[What] = frozenset({"damaged", "unknown"})
 MOST_EXAMPLES = 3
 
 # (when it was only looked at, when it was put right)
@@ -21,6 +23,7 @@ _WORDS: dict[What, tuple[str, str]] = {
     "type": ("{n} of the wrong type", "{n} of the wrong type made anew"),
     "lifetime": ("{n} that would expire", "{n} kept from expiring"),
     "damaged": ("{n} cannot be put right", "{n} cannot be put right"),
+    "unknown": ("{n} unknown", "{n} unknown"),
 }
 
 
@@ -94,7 +97,7 @@ class Look:
         tally.count += 1
         if len(tally.examples) < MOST_EXAMPLES:
             tally.examples.append(str(finding))
-        if finding.what != "damaged":
+        if finding.what not in BEYOND_REPAIR:
             self.changes += 1
 
     def tallies(self) -> list[Tally]:

@@ -26,6 +26,7 @@ from threadkit.storage.client import Store
 from threadkit.storage.keys import Keys
 
 MOST_ROUNDS = 5
+SCANS = 3  # how often one round goes through all keys: once for each part
 # Larger indexes than a look in passing goes through.
 LARGEST_SAMPLED = 5_000
 
@@ -108,8 +109,7 @@ class RebuildService:
         ]
 
     async def _round(self, site_id: SiteId | None, is_check: bool, on_progress: Callable[[int, int], None]) -> Look:
-        parts = self._parts()
-        total = len(parts) * await key_count(self._store)
+        total = SCANS * await key_count(self._store)
         seen = 0
 
         def advance(more: int) -> None:
@@ -118,10 +118,14 @@ class RebuildService:
             on_progress(min(seen, total), total)
 
         look = Look(site_id=site_id, is_check=is_check, on_progress=advance)
-        for part, wanted in parts:
+        await self.go_through(look)
+        return look
+
+    async def go_through(self, look: Look) -> None:
+        """Everything once, part after part, because later ones build on what earlier ones put right."""
+        for part, wanted in self._parts():
             async for names in self._batches(wanted, look):
                 await part.go_through(names, look)
-        return look
 
     async def _batches(self, wanted: frozenset[str], look: Look) -> AsyncIterator[list[Name]]:
         async for batch in key_batches(self._store):

@@ -8,7 +8,7 @@ from litestar.types import Guard
 from threadkit.counters.model import KeyKind
 from threadkit.errors import Invalid, MissingApiKey, OriginNotAllowed, UnknownApiKey
 from threadkit.ids import PUBLIC_KEY_PREFIX, SiteId
-from threadkit.sites.access import Connection
+from threadkit.sites.access import KEY_IN_ADDRESS, Connection
 from threadkit.sites.model import origin_host, origin_is_allowed
 from threadkit.sites.queries import SiteQueries
 
@@ -17,6 +17,16 @@ class OnlyPublicKey(Invalid):
     """Only the public key may stand in an address. A secret one that was sent like this is no secret any more."""
 
     code = "only_public_key"
+
+
+def either(by_header: Guard, by_address: Guard) -> Guard:
+    """By the header, or also by the address where a route says so."""
+
+    async def open_site(connection: Connection, handler: BaseRouteHandler) -> None:
+        opens = by_address if KEY_IN_ADDRESS.items() <= handler.opt.items() else by_header
+        await opens(connection, handler)  # type: ignore[misc]
+
+    return open_site
 
 
 def address_guard(

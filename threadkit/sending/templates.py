@@ -77,6 +77,42 @@ def test_mail(to: str) -> Mail:
     return Mail(to=to, subject=subject, text=text + "\n", html=_TEST_HTML.format(subject=subject, text=text))
 
 
+_NOTICE_TEXT = """\
+{sentence}
+
+This is about your account on {site}. If it was you, there is nothing to do. If it was not, sign in, set a new password,
+and look at your account there.
+"""
+
+_NOTICE_HTML = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
+<title>{subject}</title>
+</head>
+<body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif">
+<p>{sentence}</p>
+<p>This is about your account on <strong>{site}</strong>. If it was you, there is nothing to do. If it was not, sign in,
+set a new password, and look at your account there.</p>
+</body>
+</html>
+"""
+
+
+def notice_mail(to: str, *, site_name: str, sentence: str) -> Mail:
+    """Something about how somebody signs in has changed."""
+    site = _one_line(site_name)
+    subject = f"The sign-in of your account on {site} has changed"
+    return Mail(
+        to=to,
+        subject=subject,
+        text=_NOTICE_TEXT.format(sentence=sentence, site=site),
+        html=_NOTICE_HTML.format(subject=escape(subject), sentence=escape(sentence), site=escape(site)),
+    )
+
+
 def code_sms(to: str, *, code: str, site_name: str) -> Sms:
     site = _one_line(site_name)[:_NAME_IN_SMS].rstrip()
     return Sms(to=to, text=f"{code} is your code for {site}. It is valid for 10 minutes.")

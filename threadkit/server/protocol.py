@@ -12,7 +12,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from threadkit.comments.fast_lane import PATH
 
 _ASKED = PATH.encode() + b"?"
-_REFUSED = b"HTTP/1.1 503 Service Unavailable\r\n"
+_UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\n"
+_LAST = b"connection: close\r\n"
 LONGEST_HEAD = 65_536
 LEAVE_S = 1.0
 
@@ -34,6 +35,27 @@ class _Answered:
 _ANSWERED: Any = _Answered()
 
 
+class _Dropped:
+    """A body that nobody will read."""
+
+    def __iadd__(self, _: bytes) -> "_Dropped":
+        return self
+
+    def __len__(self) -> int:
+        return 0
+
+
+class _Refused:
+    """Stands there until the refusal is written, so that requests behind it wait for their turn."""
+
+    response_complete = False
+    message_event = asyncio.Event()
+    body = _Dropped()
+
+
+_REFUSED: Any = _Refused()
+
+
 class ReadersProtocol(HttpToolsProtocol):
     """uvicorn's protocol, with three things it does not have: the fast lane, an end to the patience with slow senders,
     and a goodbye that no request falls victim to."""
@@ -45,6 +67,7 @@ class ReadersProtocol(HttpToolsProtocol):
     _watch: asyncio.TimerHandle | None = None
     _is_leaving = False
     _is_upgraded = False
+    _refusal = b""
 
     # --- Slow and endless senders ------------------------------------------------------------------------------------
 
@@ -134,9 +157,17 @@ class ReadersProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._is_head = False
         if not (self._may_be_answered() and (self._answer() or self._is_refused())):
-            super().on_headers_complete()
+            self._begin()
             if self._is_leaving and self.cycle is not None:
                 self.cycle.keep_alive = False
+
+    def _begin(self) -> None:
+        try:
+            super().on_headers_complete()
+        except Exception:
+            if admission := getattr(self.app, "admission", None):
+                admission.give_back(self.scope)
+            raise
 
     def _may_be_answered(self) -> bool:
         return (
@@ -166,11 +197,25 @@ class ReadersProtocol(HttpToolsProtocol):
 
     def _is_refused(self) -> bool:
         admission = getattr(self.app, "admission", None)
-        refusal = admission and admission.refuse_at_once(self.parser.get_method(), self.url, self.headers)
-        if not refusal:
+        if admission is None:
             return False
-        self._write(_REFUSED, refusal)
+        refusal = admission.refuse_at_once(self.parser.get_method(), self.url, self.scope)
+        if refusal is None:
+            return False
+        self._refusal = refusal
+        self.cycle = _REFUSED
+        admission.refusals.add(self, self.loop)
         return True
+
+    def write_refusal(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self._is_leaving:
+            self.pipeline.clear()
+            self._write(_UNAVAILABLE, _LAST, self._refusal)
+            self.transport.close()
+        else:
+            self._write(_UNAVAILABLE, self._refusal)
 
     def _write(self, status_line: bytes, *rest: bytes) -> None:
         defaults = self.server_state.default_headers

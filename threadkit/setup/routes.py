@@ -1,79 +1,145 @@
-"""`/setup`: where the one-time link leads. A plain form, so that it works in any browser."""
+"""`/setup`: where the one-time link leads, and where its owner goes on from."""
 
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Annotated, Any
 
 from litestar import Response, Router, get, post
-from litestar.di import NamedDependency
+from litestar.di import NamedDependency, Provide
 from litestar.enums import RequestEncodingType
 from litestar.params import Body, QueryParameter
 
-from threadkit.errors import ThreadKitError
+from threadkit.errors import Invalid, ThreadKitError, Unauthenticated
+from threadkit.http.request import Request
 from threadkit.services import Services
-from threadkit.setup.service import LinkUsed
+from threadkit.setup.page import MODES, Way, document, done_page, form_page
+from threadkit.setup.service import FirstSite, LinkUsed
+from threadkit.setup.words import SetupWords, words_for
+from threadkit.sites.model import Site
+from threadkit.sites.roles import Role
+from threadkit.staff.access import staff_cookie, staff_of
+from threadkit.users.access import provide_device
+from threadkit.users.sessions import Device
+from threadkit.web import assets
+from threadkit.web.frame import embed_policy
 
-_POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-_HEADERS = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
+_FORM_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'"
+_OWN_WAYS = ("anonymous", "email", "password")
+_TYPED = ("token", "name", "email", "password", "site_name", "domain", "moderation")
+
+
+class NoWayChosen(Invalid):
+    """Choose at least one way to write."""
+
+    code = "no_way_chosen"
 
 
 @get("/setup", include_in_schema=False)
-async def form(services: NamedDependency[Services], token: Annotated[str, QueryParameter()] = "") -> Response[str]:
-    if not await services.setup.link_is_good(token):
-        return _page("The link has expired", f"<p>{escape(LinkUsed().message)}</p>", status=404)
-    return _page("Make the first owner", _form(token, {}))
-
-
-@post("/setup", include_in_schema=False, opt={"form": True}, status_code=200)
-async def make_owner(
-    data: Annotated[dict[str, Any], Body(media_type=RequestEncodingType.URL_ENCODED)],
-    services: NamedDependency[Services],
+async def form(
+    request: Request, services: NamedDependency[Services], token: Annotated[str, QueryParameter()] = ""
 ) -> Response[str]:
-    given = {name: str(data.get(name, ""))[:1000] for name in ("token", "name", "email", "password")}
+    words = _words(request)
+    if not await services.setup.link_is_good(token):
+        return _used_up(words)
+    site, _ = await services.setup.first_site()
+    return _form(services, words, _as_it_is(services, site) | {"token": token})
+
+
+@post("/setup", include_in_schema=False, opt={"form": True}, status_code=303)
+async def set_up(
+    request: Request,
+    data: Annotated[dict[str, Any], Body(media_type=RequestEncodingType.URL_ENCODED)],
+    device: NamedDependency[Device],
+    services: NamedDependency[Services],
+) -> Response[Any]:
+    words = _words(request)
+    ways = _ways(services, words)
+    given = {name: str(data.get(name, ""))[:1000] for name in (*_TYPED, *(f"way_{way}" for way in ways))}
     try:
-        site, user = await services.setup.make_owner(
-            given["token"], name=given["name"], email=given["email"], password=given["password"]
+        user = await services.setup.make_owner(
+            given["token"],
+            name=given["name"],
+            email=given["email"],
+            password=given["password"],
+            site=_chosen(given, ways),
         )
-    except LinkUsed as error:
-        return _page("The link has expired", f"<p>{escape(error.message)}</p>", status=404)
+    except LinkUsed:
+        return _used_up(words)
+    except NoWayChosen as error:
+        return _form(services, words, given, alert=words("ways_missing"), status=error.status)
     except ThreadKitError as error:
-        alert = f'<p role="alert">{escape(error.message)}</p>'
-        return _page("Make the first owner", alert + _form(given["token"], given), status=error.status)
-    snippet = (
-        f'<script async src="{services.settings.base_url}/embed.js" data-project="{site.api_key_public}"></script>'
+        return _form(services, words, given, alert=error.message, status=error.status)
+    arrival = await services.staff.arrive(user, device)
+    headers = {"Location": "/setup/done", "Cache-Control": "no-store"}
+    return Response(None, status_code=303, headers=headers, cookies=[staff_cookie(services.settings, arrival.cookie)])
+
+
+@get("/setup/done", include_in_schema=False)
+async def done(request: Request, services: NamedDependency[Services]) -> Response[Any]:
+    try:
+        staff = await staff_of(request, services)
+    except Unauthenticated:
+        return Response(None, status_code=303, headers={"Location": "/admin", "Cache-Control": "no-store"})
+    site, _ = await services.setup.first_site()
+    if (await services.roles.roles_of(staff.id, [site.id])).get(site.id) is not Role.OWNER:
+        return Response(None, status_code=303, headers={"Location": "/mod", "Cache-Control": "no-store"})
+    page = done_page(_words(request), site, name=staff.user.name, base_url=services.settings.base_url, style=_style())
+    return _page(page, f"{embed_policy(services.settings)}; frame-ancestors 'none'")
+
+
+def _words(request: Request) -> SetupWords:
+    return words_for(request.headers.get("accept-language", ""))
+
+
+def _ways(services: Services, words: SetupWords) -> dict[str, Way]:
+    """What visitors can be offered on this server."""
+    own = {name: Way(words(f"way_{name}")) for name in _OWN_WAYS}
+    if not services.settings.mail.host:
+        own["email"] = Way(words("way_email"), words("way_email_hint"))
+    return own | {name: Way(words("way_provider", name=name.capitalize())) for name in services.providers}
+
+
+def _as_it_is(services: Services, site: Site) -> dict[str, str]:
+    """The form as it is filled in at first: with what the site has."""
+    auth = site.settings.auth
+    chosen = {f"way_{way}": "on" for way in (*_OWN_WAYS, *services.providers) if getattr(auth, way)}
+    return {"site_name": site.name, "domain": site.domain, "moderation": site.settings.moderation_mode} | chosen
+
+
+def _chosen(given: Mapping[str, str], ways: Iterable[str]) -> FirstSite:
+    chosen = {f"auth.{way}": given[f"way_{way}"] == "on" for way in ways}
+    if not any(chosen.values()):
+        raise NoWayChosen
+    mode = given["moderation"] if given["moderation"] in MODES else "none"
+    return FirstSite(given["site_name"], given["domain"], {"moderation_mode": mode, **chosen})
+
+
+def _form(
+    services: Services, words: SetupWords, given: Mapping[str, str], *, alert: str = "", status: int = 200
+) -> Response[str]:
+    page = form_page(
+        words,
+        given,
+        ways=_ways(services, words),
+        local=services.settings.allow_localhost_origin,
+        alert=alert,
+        style=_style(),
     )
-    return _page(
-        f"Welcome, {user.name}",
-        f"<p>You own <strong>{escape(site.name)}</strong>. Put this where its comments shall appear:</p>"
-        f"<pre><code>{escape(snippet)}</code></pre>"
-        '<p>Read on: <a href="/docs">the API</a>.</p>',
-    )
+    return _page(page, f"{_FORM_POLICY}; frame-ancestors 'none'", status=status)
 
 
-def _form(token: str, given: dict[str, str]) -> str:
-    def value(name: str) -> str:
-        return escape(given.get(name, ""), quote=True)
-
-    return (
-        "<p>This account can do everything on this server's first site.</p>"
-        '<form method="post" action="/setup">'
-        f'<input type="hidden" name="token" value="{escape(token, quote=True)}">'
-        f'<label>Name <input name="name" required maxlength="24" autocomplete="username" value="{value("name")}"></label>'
-        f'<label>E-mail <input name="email" type="email" required autocomplete="email" value="{value("email")}"></label>'
-        '<label>Password <input name="password" type="password" required minlength="8" maxlength="256" '
-        'autocomplete="new-password"></label>'
-        '<button type="submit">Make me the owner</button></form>'
-    )
+def _used_up(words: SetupWords) -> Response[str]:
+    page = document(words, words("used_title"), f"<p>{escape(LinkUsed().message)}</p>", style=_style())
+    return _page(page, f"{_FORM_POLICY}; frame-ancestors 'none'", status=404)
 
 
-def _page(title: str, body: str, *, status: int = 200) -> Response[str]:
-    html = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)} · ThreadKit</title>"
-        '<link rel="stylesheet" href="/docs/style.css"></head>'
-        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
-    )
-    return Response(html, media_type="text/html", status_code=status, headers=_HEADERS)
+def _page(html: str, policy: str, *, status: int = 200) -> Response[str]:
+    headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store", "Vary": "Accept-Language"}
+    return Response(html, media_type="text/html", status_code=status, headers=headers)
 
 
-router = Router("/", route_handlers=[form, make_owner])
+def _style() -> str:
+    return assets.packaged_staff()["style.css"].path
+
+
+router = Router("/", route_handlers=[form, set_up, done], dependencies={"device": Provide(provide_device)})

@@ -2,9 +2,13 @@
 
 import hmac
 import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
 
 from threadkit.clock import Clock, iso
-from threadkit.errors import ApiKeyTaken, Conflict, NotFound, SiteTaken
+from threadkit.errors import ApiKeyTaken, NotFound, SiteTaken
 from threadkit.ids import UserId, digest, new_uuid
 from threadkit.settings import Settings
 from threadkit.sites.model import AuthSettings, Site, SiteSettings
@@ -14,8 +18,9 @@ from threadkit.sites.service import SiteService
 from threadkit.storage.claims import Release
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
-from threadkit.users.model import User, check_username, normal_email
+from threadkit.users.model import EmailTaken, User, check_username, normal_email
 from threadkit.users.passwords import Passwords, check_password
+from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
 
 LINK_S = 86_400
@@ -25,6 +30,14 @@ class LinkUsed(NotFound):
     """This link was used already or is too old. Make a new one on the server: threadkit owner-link"""
 
     code = "owner_link_used"
+
+
+class FirstSite(Struct, frozen=True):
+    """The first site as its owner wants it; settings by dotted name."""
+
+    name: str
+    domain: str
+    settings: Mapping[str, Any]
 
 
 class SetupService:
@@ -39,6 +52,7 @@ class SetupService:
         roles: RoleService,
         clock: Clock,
         registry: UserRegistry,
+        user_queries: UserQueries,
         passwords: Passwords,
     ) -> None:
         self._redis = redis
@@ -49,6 +63,7 @@ class SetupService:
         self._roles = roles
         self._clock = clock
         self._registry = registry
+        self._user_queries = user_queries
         self._passwords = passwords
         self._release = Release(redis)
 
@@ -82,34 +97,45 @@ class SetupService:
         stored = await self._redis.get(self._keys.shared.owner_link())
         return stored is not None and hmac.compare_digest(str(stored), digest(token))
 
-    async def make_owner(self, token: str, *, name: str, email: str, password: str) -> tuple[Site, User]:
-        """Use the link up and make its bearer the owner of the first site."""
+    async def make_owner(self, token: str, *, name: str, email: str, password: str, site: FirstSite) -> User:
+        """Use the link up and make its bearer the owner of the first site, set up as they want it.
+
+        The account comes first and the role last, so that a crash in between costs nothing: whoever comes again with
+        the same address and password, by this link or by a fresh one, goes on where it ended."""
         if not await self.link_is_good(token):
             raise LinkUsed
         check_username(name)
         address = normal_email(email)
         check_password(password, about=(name, address))
-        site, _ = await self.first_site()
-        hashed = await self._passwords.hash(password)
+        first, _ = await self.first_site()
+        await self._sites.change(first.id, name=site.name, domain=site.domain, settings=site.settings, strict=True)
+        user = await self._account(name, address, password)
         if not await self._release(self._keys.shared.owner_link(), digest(token)):
             raise LinkUsed
+        await self._roles.grant(first.id, user.id, Role.OWNER)
+        return user
+
+    async def _account(self, name: str, address: str, password: str) -> User:
+        known = await self._user_queries.by_email(address)
+        if known is not None:
+            stored = await self._user_queries.password_hash(known.id)
+            if stored is None or not await self._passwords.verify(stored, password):
+                raise EmailTaken
+            return known
+        hashed = await self._passwords.hash(password)
         user = User(
             id=UserId(new_uuid()),
             name=name,
             provider="email",
             created_at=iso(self._clock.now_ms()),
             email=address,
+            # Whoever can read the server's console is believed about their own address.
+            email_verified=True,
             username_set=True,
         )
-        try:
-            user = await self._registry.create(user)
-        except Conflict:
-            # The link goes on working: nothing was made with it.
-            await self._redis.set(self._keys.shared.owner_link(), digest(token), ex=LINK_S, nx=True)
-            raise
+        user = await self._registry.create(user)
         await self._redis.set(self._keys.user(user.id).password(), hashed)
-        await self._roles.grant(site.id, user.id, Role.OWNER)
-        return site, user
+        return user
 
     async def owner_link(self) -> str:
         """A fresh one-time link; the one before it stops working."""

@@ -16,6 +16,8 @@ from threadkit.sites.model import KeyType, OpenedSite, PageRule, Site, origin_ho
 from threadkit.sites.queries import SiteQueries
 
 Connection = ASGIConnection[Any, Any, Any, Any]
+# An option of routes that take `?key=` too: without a header of ours, pages of other origins save a round trip.
+KEY_IN_ADDRESS = {"key_in_address": True}
 
 
 class HasSite(Protocol):

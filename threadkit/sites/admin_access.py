@@ -14,7 +14,7 @@ from threadkit.services import Services
 from threadkit.sites.model import OpenedSite, Site
 from threadkit.sites.roles import Role
 from threadkit.sites.routes import SiteMismatch
-from threadkit.users.access import requires_admin, requires_unblocked
+from threadkit.users.access import require_role, requires_admin, requires_unblocked
 from threadkit.users.viewer import Viewer
 
 Connection = ASGIConnection[Any, Any, Any, Any]
@@ -39,8 +39,7 @@ async def requires_owner(connection: Connection, handler: BaseRouteHandler) -> N
     if "authorization" not in connection.headers:
         raise SecretKeyRequired
     await requires_unblocked(connection, handler)
-    if connection.scope["state"]["viewer"].role < Role.OWNER:
-        raise OwnerRequired
+    require_role(connection.scope["state"]["viewer"], Role.OWNER, OwnerRequired)
 
 
 async def requires_admin_or_key(connection: Connection, handler: BaseRouteHandler) -> None:

@@ -13,6 +13,7 @@ from threadkit.errors import Forbidden
 from threadkit.http.request import Request
 from threadkit.ids import digest
 from threadkit.services import Services
+from threadkit.sites.access import KEY_IN_ADDRESS
 from threadkit.sites.model import DisplaySettings, Site
 from threadkit.users.ways_in import Method, ways_in
 
@@ -49,6 +50,7 @@ class PublicSite(Struct):
 
 @get(
     "/site",
+    opt=KEY_IN_ADDRESS,
     tags=["Sites"],
     summary="The site of this key",
     responses={200: ResponseSpec(PublicSite, description="The site")},
@@ -57,7 +59,8 @@ async def public_site(
     request: Request, site: NamedDependency[Site], services: NamedDependency[Services]
 ) -> Response[Any]:
     """All that an embed needs in one answer: the ways in as in `/v1/auth/methods`, who is staff (by user id, 200 at
-    most, some seconds old), and what people may do. Carries an ETag; `If-None-Match` gets 304 while nothing changed."""
+    most, some seconds old), and what people may do. Carries an ETag; `If-None-Match` gets 304 while nothing changed.
+    The public key may also stand in the address, as `key`."""
     settings, turnstile = site.settings, services.outside.turnstile
     public = PublicSite(
         id=site.id,

@@ -14,6 +14,7 @@ from threadkit.services import Services
 from threadkit.settings import Settings
 from threadkit.sites.model import OpenedSite, origin_of
 from threadkit.staff.model import cookie_name
+from threadkit.users.second_step.model import SecondStepRequired
 from threadkit.users.tokens import STAFF_S
 from threadkit.users.viewer import Viewer
 
@@ -74,6 +75,25 @@ def staff_cookie(settings: Settings, value: str) -> Cookie:
     )
 
 
+async def provide_passed_staff(staff: NamedDependency[Viewer]) -> Viewer:
+    """Whoever sits there, with their second step if they have one."""
+    if staff.lacks_second_step:
+        raise SecondStepRequired
+    return staff
+
+
+async def provide_proved_staff(passed_staff: NamedDependency[Viewer], services: NamedDependency[Services]) -> Viewer:
+    """The same, who has also shown lately who they are."""
+    if not services.sessions.is_proved(passed_staff.session):
+        raise ConfirmationRequired
+    return passed_staff
+
+
 async def provide_staff(request: Request, services: NamedDependency[Services]) -> Viewer:
+    return await staff_of(request, services)
+
+
+async def staff_of(request: Request, services: Services) -> Viewer:
+    """Who sits there by their cookie; raises when nobody does."""
     name = cookie_name(is_https=services.settings.base_url.startswith("https://"))
     return await services.staff.who(request.cookies.get(name, "")[:4096])

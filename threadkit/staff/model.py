@@ -8,6 +8,7 @@ from threadkit.ids import SiteId
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role
 from threadkit.users.model import UserResponse
+from threadkit.users.second_step.model import Factors, PasskeyView, Way
 
 COOKIE = "threadkit_staff"
 
@@ -40,6 +41,43 @@ class StaffView(Struct, frozen=True, kw_only=True):
     has_password: bool
     proved_until: str
     """Until then nothing asks again who one is."""
+    second_step: list[Way]
+    """With what the second step can be passed; empty for somebody who has none."""
+    second_step_needed: bool
+    """It has to be passed first. Until then there are no sites here, and no tokens for them."""
+
+
+class Provider(Struct, frozen=True):
+    id: str
+    name: str
+
+
+class WaysIn(Struct, frozen=True, kw_only=True):
+    """What the door can offer beside passwords and codes."""
+
+    passkeys: bool
+    providers: list[Provider]
+    project: str | None
+    """The public key of the site whose providers these are."""
+
+
+class SecondStepView(Struct, frozen=True, kw_only=True):
+    is_on: bool
+    totp_since: str | None
+    passkeys: list[PasskeyView]
+    passkeys_possible: bool
+    """Not where the server is known by a number: browsers have passkeys for names only."""
+    recovery_codes_left: int
+
+    @classmethod
+    def of(cls, factors: Factors, *, passkeys_possible: bool) -> "SecondStepView":
+        return cls(
+            is_on=bool(factors.totp_since or factors.passkeys),
+            totp_since=factors.totp_since,
+            passkeys=factors.passkeys,
+            passkeys_possible=passkeys_possible,
+            recovery_codes_left=factors.recovery_codes_left,
+        )
 
 
 def cookie_name(*, is_https: bool) -> str:

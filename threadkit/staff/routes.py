@@ -1,6 +1,6 @@
 """`/v1/staff/…`: who sits before the pages for staff. Everything else those pages do is the public API."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from litestar import Response, Router, delete, get, post
 from litestar.di import NamedDependency, Provide
@@ -11,12 +11,20 @@ from threadkit.clock import iso
 from threadkit.errors import WrongShape
 from threadkit.http.request import Request
 from threadkit.services import Services
-from threadkit.staff.access import from_our_pages, provide_staff, staff_cookie
-from threadkit.staff.model import StaffView
-from threadkit.staff.service import Arrival
+from threadkit.staff import second_step_routes
+from threadkit.staff.access import (
+    from_our_pages,
+    provide_passed_staff,
+    provide_proved_staff,
+    provide_staff,
+    staff_cookie,
+)
+from threadkit.staff.model import Provider, StaffView, WaysIn
+from threadkit.staff.service import Arrival, Proof
 from threadkit.users.access import bearer, provide_device
 from threadkit.users.sessions import Device, InvalidToken
 from threadkit.users.viewer import Viewer
+from threadkit.users.ways_in import ways_in
 
 Text = Annotated[str, Meta(max_length=1000)]
 
@@ -32,9 +40,29 @@ class StaffSignIn(StaffAddress):
     code: Text | None = None
 
 
-class Proof(Struct):
+class PasskeySignIn(Struct):
+    credential: dict[str, Any]
+    """What `navigator.credentials.get` gave, as JSON."""
+
+
+class ProofBody(Struct, kw_only=True):
+    """One of these."""
+
     password: Text | None = None
     code: Text | None = None
+    """Sent to one's address."""
+    totp: Text | None = None
+    recovery_code: Text | None = None
+    passkey: dict[str, Any] | None = None
+
+    def proof(self) -> Proof:
+        return Proof(
+            password=self.password,
+            code=self.code,
+            totp=self.totp,
+            recovery_code=self.recovery_code,
+            passkey=self.passkey,
+        )
 
 
 class WhichSite(Struct):
@@ -47,6 +75,18 @@ class SiteToken(Struct):
 
 class ProvedUntil(Struct):
     proved_until: str
+
+
+@get("/ways", summary="Which ways in the door offers beside passwords and codes")
+async def ways(services: NamedDependency[Services]) -> WaysIn:
+    """Accounts elsewhere are those of the oldest site that has any switched on."""
+    for site in await services.site_queries.all():
+        offered = ways_in(site, providers=services.providers, oidc_name=services.settings.oidc.name)
+        if providers := [Provider(way.id, way.name) for way in offered if way.type == "oauth"]:
+            break
+    else:
+        return WaysIn(passkeys=services.passkeys.are_possible, providers=[], project=None)
+    return WaysIn(passkeys=services.passkeys.are_possible, providers=providers, project=site.api_key_public)
 
 
 @post("/code", status_code=200, summary="Send a code to an address of staff")
@@ -67,6 +107,33 @@ async def sign_in(
     if data.code is not None:
         return _arrived(services, await services.staff.by_code(data.email, data.code, device))
     raise WrongShape(field="password", why="a password or a code is needed")
+
+
+@post(
+    "/sign-in/passkey/options",
+    status_code=200,
+    opt={"may_be_empty": True},
+    summary="Begin to sign in with a passkey alone",
+)
+async def passkey_sign_in_options(services: NamedDependency[Services]) -> dict[str, Any]:
+    """What `navigator.credentials.get` is called with; good for five minutes and one try."""
+    return await services.passkeys.request_options(None)
+
+
+@post("/sign-in/passkey", status_code=200, summary="Sign in to the pages for staff with a passkey alone")
+async def passkey_sign_in(
+    data: JSONBody[PasskeySignIn], device: NamedDependency[Device], services: NamedDependency[Services]
+) -> Response[StaffView]:
+    """The passkey must have asked for a finger, a face or a number, and so is both steps. Sets the cookie."""
+    return _arrived(services, await services.staff.by_passkey(data.credential, device))
+
+
+@post("/second-step", status_code=200, summary="Pass the second step of a sign-in")
+async def pass_second_step(
+    data: JSONBody[ProofBody], staff: NamedDependency[Viewer], services: NamedDependency[Services]
+) -> StaffView:
+    """With `totp`, `recovery_code` or `passkey`."""
+    return await services.staff.pass_second_step(staff, data.proof())
 
 
 @post("/session", status_code=200, opt={"may_be_empty": True}, summary="Use a session of a site for the pages")
@@ -100,14 +167,13 @@ async def site_token(
 
 @post("/confirm", status_code=200, summary="Show again that it is you")
 async def confirm(
-    data: JSONBody[Proof],
+    data: JSONBody[ProofBody],
     staff: NamedDependency[Viewer],
     device: NamedDependency[Device],
     services: NamedDependency[Services],
 ) -> ProvedUntil:
     """Before what does harm in wrong hands: new keys, other owners, deleting a site. Counts for 15 minutes."""
-    until_ms = await services.staff.confirm(staff, device, password=data.password, code=data.code)
-    return ProvedUntil(iso(until_ms))
+    return ProvedUntil(iso(await services.staff.confirm(staff, device, data.proof())))
 
 
 def _arrived(services: Services, arrival: Arrival) -> Response[StaffView]:
@@ -116,8 +182,26 @@ def _arrived(services: Services, arrival: Arrival) -> Response[StaffView]:
 
 router = Router(
     "/v1/staff",
-    route_handlers=[send_code, sign_in, adopt_session, session, sign_out, site_token, confirm],
+    route_handlers=[
+        ways,
+        send_code,
+        sign_in,
+        passkey_sign_in_options,
+        passkey_sign_in,
+        pass_second_step,
+        adopt_session,
+        session,
+        sign_out,
+        site_token,
+        confirm,
+        second_step_routes.router,
+    ],
     guards=[from_our_pages],
-    dependencies={"device": Provide(provide_device), "staff": Provide(provide_staff)},
+    dependencies={
+        "device": Provide(provide_device),
+        "staff": Provide(provide_staff),
+        "passed_staff": Provide(provide_passed_staff),
+        "proved_staff": Provide(provide_proved_staff),
+    },
     tags=["Pages for staff"],
 )

@@ -516,6 +516,26 @@ class UserKeys(_Group):
 
     @key(
         Kind.HASH,
+        "the user's one-time codes: their secret (encrypted), since when, and the newest step that was used",
+        writers="users",
+    )
+    def totp(self) -> str:
+        return f"user:{self._id}:totp"
+
+    @key(Kind.STRING, "a secret for one-time codes that awaits its first code, encrypted", writers="users", ttl_s=900)
+    def totp_draft(self) -> str:
+        return f"user:{self._id}:totp:draft"
+
+    @key(Kind.HASH, "the user's passkeys, as JSON", writers="users")
+    def passkeys(self) -> str:
+        return f"user:{self._id}:passkeys"
+
+    @key(Kind.SET, "the recovery codes the user has left, as keyed digests", writers="users")
+    def recovery_codes(self) -> str:
+        return f"user:{self._id}:recovery"
+
+    @key(
+        Kind.HASH,
         "one signed-in device: user, site, times, user agent, refresh family",
         writers="users",
         ttl_s=LONGEST_SESSION_S,
@@ -612,6 +632,18 @@ class GlobalKeys(_Group):
     def stamp(self) -> str:
         return "threadkit:stamp"
 
+    @key(Kind.HASH, "which backup is being put back; nothing starts on the store until it is", writers="backup")
+    def restoring(self) -> str:
+        return "threadkit:restoring"
+
+    @key(Kind.HASH, "when a server last tried to make a backup, and when one was made", writers="backup")
+    def backups(self) -> str:
+        return "threadkit:backups"
+
+    @key(Kind.STRING, "the worker that makes the backup of the day", writers="backup", ttl_s=60)
+    def backup_lease(self) -> str:
+        return "lock:backup"
+
     @key(Kind.STRING, "shows that the store takes writes", writers="storage", ttl_s=1)
     def write_probe(self) -> str:
         return "threadkit:probe"
@@ -672,6 +704,10 @@ class GlobalKeys(_Group):
     )
     def verification(self, email_or_phone: str) -> str:
         return f"verify:{email_or_phone}"
+
+    @key(Kind.STRING, "what a passkey was asked to sign, and what for, as JSON", writers="users", ttl_s=300)
+    def passkey_challenge(self, challenge: str) -> str:
+        return f"passkey:challenge:{challenge}"
 
     @key(Kind.STRING, "a sign-in under way at a provider, as JSON", writers="users", ttl_s=600)
     def provider_state(self, provider: str, state: str) -> str:

@@ -13,6 +13,7 @@ from threadkit.http.client_address import ClientAddresses
 from threadkit.services import Services
 from threadkit.sites.model import OpenedSite, Site
 from threadkit.sites.roles import Role
+from threadkit.users.second_step.model import SecondStepRequired
 from threadkit.users.sessions import Device
 from threadkit.users.viewer import Viewer
 
@@ -86,14 +87,17 @@ async def requires_name(connection: Connection, handler: BaseRouteHandler) -> No
 
 async def requires_moderator(connection: Connection, handler: BaseRouteHandler) -> None:
     await requires_unblocked(connection, handler)
-    if connection.scope["state"]["viewer"].role < Role.MODERATOR:
-        raise ModeratorRequired
+    require_role(connection.scope["state"]["viewer"], Role.MODERATOR, ModeratorRequired)
 
 
 async def requires_admin(connection: Connection, handler: BaseRouteHandler) -> None:
     await requires_unblocked(connection, handler)
-    if connection.scope["state"]["viewer"].role < Role.ADMIN:
-        raise AdminRequired
+    require_role(connection.scope["state"]["viewer"], Role.ADMIN, AdminRequired)
+
+
+def require_role(viewer: Viewer, least: Role, refusal: type[Forbidden]) -> None:
+    if viewer.role < least:
+        raise SecondStepRequired if viewer.withheld_role is not None and viewer.withheld_role >= least else refusal
 
 
 def bearer(connection: Connection) -> str:

@@ -106,6 +106,8 @@ class User(Struct, frozen=True, kw_only=True):
     """Raised whenever all sessions end; a sign-in that began before does not finish after."""
     linked: list[str] | None = None
     """Accounts elsewhere beside the first one, as `provider:id`."""
+    has_second_step: bool = False
+    """Has one-time codes or a passkey; what staff may do needs a session that has passed one of them."""
 
     @property
     def is_guest(self) -> bool:
@@ -195,6 +197,7 @@ class Session(Struct, frozen=True, kw_only=True):
     rotated_ms: int = 0
     proved_ms: int = 0
     """When it was shown again who sits there, beside at the sign-in itself."""
+    passed_second_step: bool | None = None
     ver: int = 1
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from threadkit.clock import Clock
 from threadkit.ids import SessionId, SiteId, UserId
 from threadkit.sites.roles import Role
@@ -108,7 +110,7 @@ class UserQueries:
             if held:
                 role = candidate
                 break
-        return Viewer(
+        viewer = Viewer(
             user=user,
             session=from_hash(Session, session),
             site_id=site_id,
@@ -116,6 +118,10 @@ class UserQueries:
             is_shadowed=bool(shadowed) or user.shadow_banned,
             banned_until_ms=int(ban_ends) if blocked and ban_ends is not None and not user.global_banned else None,
         )
+        if viewer.role > Role.USER and viewer.lacks_second_step:
+            # Half a sign-in is good for what everybody may do, and for nothing more.
+            return replace(viewer, role=Role.USER, withheld_role=viewer.role)
+        return viewer
 
     async def _behind(self, entry: str) -> User | None:
         user_id = await self._redis.get(entry)

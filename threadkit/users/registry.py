@@ -32,7 +32,7 @@ from threadkit.users.scripts import ChangeProfile
 UNFINISHED_MS = 10_000
 Standing = Literal["ban", "shadowban"]
 _UNIQUE = ("name", "email", "phone", "provider", "provider_id", "linked")
-_UNSAID = {"username_set": "false", "total_comments": "0", "auth_epoch": "0"}
+_UNSAID = {"username_set": "false", "total_comments": "0", "auth_epoch": "0", "has_second_step": "false"}
 
 
 class ProviderTaken(Conflict):
@@ -123,6 +123,10 @@ class UserRegistry:
     async def is_free(self, name: str, *, for_user: UserId | None = None) -> bool:
         holder = await self._queries.by_name(name)
         return holder is None or holder.id == for_user
+
+    def unique_entries(self, user: User) -> list[str]:
+        """The entries that must lead to this user, and to nobody else."""
+        return self._entries(user)
 
     def _entries(self, user: User) -> list[str]:
         shared = self._keys.shared

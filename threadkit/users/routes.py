@@ -1,10 +1,11 @@
 """`/v1/users/…` and what else is about people. Contract 4.4 and 13."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, Router, delete, get, post, put
 from litestar.di import NamedDependency
+from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, JSONBody
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -102,7 +103,12 @@ async def change_password(
     await services.sign_in.change_password(viewer, data.old_password, data.new_password)
 
 
-@get("/me/export", guards=[requires_user], summary="Everything you hold about me")
+@get(
+    "/me/export",
+    guards=[requires_user],
+    summary="Everything you hold about me",
+    responses={200: ResponseSpec(dict[str, Any], description="A file to keep")},
+)
 async def export_me(viewer: NamedDependency[Viewer], services: NamedDependency[Services]) -> Response[bytes]:
     async with services.quotas.reserved("exports", of_user(viewer.id)):
         body = msgspec.json.format(msgspec.json.encode(await services.users.export(viewer.user)), indent=2)

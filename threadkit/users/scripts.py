@@ -145,6 +145,10 @@ class RemoveUser(_UserScript):
                 keys.applied(),
                 keys.notifications(),
                 keys.unread_by_site(),
+                keys.totp(),
+                keys.totp_draft(),
+                keys.passkeys(),
+                keys.recovery_codes(),
             ],
             args=[*self._fronts(user_id), keys.upvoters("")],
         )

@@ -28,6 +28,7 @@ from threadkit.users.model import (
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
 from threadkit.users.scripts import EndSessions, RemoveUser
+from threadkit.users.second_step.queries import FactorQueries
 
 
 class UserNotFound(NotFound):
@@ -65,6 +66,12 @@ class Traces(Protocol):
         """All of it, for the person themselves."""
 
 
+class Journal(Protocol):
+    """Remembers outside the store who left, for the day an older backup is put back."""
+
+    async def note_user(self, user_id: UserId) -> None: ...
+
+
 class UserService:
     def __init__(
         self,
@@ -73,19 +80,23 @@ class UserService:
         keys: Keys,
         clock: Clock,
         queries: UserQueries,
+        factors: FactorQueries,
         registry: UserRegistry,
         site_queries: SiteQueries,
         roles: RoleService,
         traces: Traces,
+        journal: Journal,
     ) -> None:
         self._redis = redis
         self._keys = keys
         self._clock = clock
         self._queries = queries
+        self._factors = factors
         self._registry = registry
         self._site_queries = site_queries
         self._roles = roles
         self._traces = traces
+        self._journal = journal
         self._remove = RemoveUser(redis, keys)
         self._end_sessions = EndSessions(redis, keys)
 
@@ -160,6 +171,7 @@ class UserService:
     async def leave(self, user: User) -> Departure:
         """Delete an account. The profile goes last, so that a crash in between leaves a way to ask again."""
         keys = self._keys.user(user.id)
+        await self._journal.note_user(user.id)
         # Other devices first, so that nothing new is written while the old is taken away.
         await self._end_sessions(user.id)
         comments, votes = await self._traces.forget(user.id)
@@ -196,6 +208,7 @@ class UserService:
             "exported_at": iso(self._clock.now_ms()),
             "profile": {name: value for name, value in msgspec.to_builtins(user).items() if name not in _NOT_EXPORTED},
             "has_password": await self._queries.password_hash(user.id) is not None,
+            "second_step": msgspec.to_builtins(await self._factors.of(user.id)),
             "sessions": sessions,
             "roles": roles,
             "blocked": await self._queries.blocked_by(user.id),

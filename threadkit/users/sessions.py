@@ -83,6 +83,7 @@ class SessionService:
         *,
         session_id: str | None = None,
         provider_session: bytes = b"",
+        passed_second_step: bool = False,
     ) -> AuthResponse:
         """Sign somebody in who has proved who they are."""
         if user.global_banned:
@@ -98,6 +99,7 @@ class SessionService:
             ip=device.client,
             provider=user.provider,
             refresh_id=random_text(24),
+            passed_second_step=passed_second_step or None,
         )
         saved = await self._save(
             session, life_s=self._life_s, most=self._most, epoch=user.auth_epoch, provider_session=provider_session

@@ -325,6 +325,7 @@ class SignIn:
             avatar_url=identity.avatar_url,
             karma=guest.user.karma if guest else 0,
             total_comments=guest.user.total_comments if guest else 0,
+            has_second_step=guest.user.has_second_step if guest else False,
         )
         try:
             if guest:

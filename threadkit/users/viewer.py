@@ -17,6 +17,8 @@ class Viewer(Struct, frozen=True, kw_only=True):
     is_shadowed: bool
     banned_until_ms: int | None = None
     """When a ban of theirs ends by itself; None when there is none, or none that does."""
+    withheld_role: Role | None = None
+    """What they are here once this session has passed their second step."""
 
     @property
     def id(self) -> UserId:
@@ -25,3 +27,7 @@ class Viewer(Struct, frozen=True, kw_only=True):
     @property
     def is_blocked(self) -> bool:
         return self.role is Role.BLOCKED
+
+    @property
+    def lacks_second_step(self) -> bool:
+        return self.user.has_second_step and not self.session.passed_second_step

@@ -123,9 +123,17 @@ class Assets:
         if name.endswith(".js"):
             body = self._with_hashed_imports(name, body.decode(), (*importers, name)).encode()
         if name in LOADERS:
-            body = body.replace(TOKEN, msgspec.json.encode(self.paths))
+            body = body.replace(TOKEN, msgspec.json.encode(self._known_to(body)))
         self._made[name] = Asset(name, body, self.folder)
         return self._made[name]
+
+    def _known_to(self, loader: bytes) -> dict[str, str]:
+        """Looks and words, and of the modules those that a loader names: modules find each other by their imports."""
+        return {
+            name: path
+            for name, path in self.paths.items()
+            if name.endswith((".css", ".json")) or f'"{name}"'.encode() in loader
+        }
 
     def _with_hashed_imports(self, name: str, source: str, importers: tuple[str, ...]) -> str:
         folder = "/" if name in LOADERS else posixpath.dirname(self.folder + name)

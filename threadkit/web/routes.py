@@ -1,4 +1,4 @@
-"""`/embed.js`, `/count.js` and what they load, for pages of any origin; and the page for frames."""
+"""`/embed.js`, `/count.js` and what they load, for pages of any origin; the page for frames; and the icon of our own."""
 
 from typing import Annotated
 
@@ -19,6 +19,7 @@ from threadkit.web.frame import frame_document, frame_headers
 
 FOR_EVER = "public, max-age=31536000, immutable"
 FOR_A_WHILE = "public, max-age=300, stale-while-revalidate=86400"
+FOR_A_DAY = "public, max-age=86400"
 
 Short = Annotated[str | None, QueryParameter(max_length=200)]
 Long = Annotated[str | None, QueryParameter(max_length=LONGEST_URL)]
@@ -38,6 +39,12 @@ async def loader(request: Request, assets: NamedDependency[Assets]) -> Response[
 @get("/count.js")
 async def counter(request: Request, assets: NamedDependency[Assets]) -> Response[bytes | None]:
     return answer(request, assets["count.js"], FOR_A_WHILE)
+
+
+@get(["/favicon.svg", "/favicon.ico"])
+async def icon(request: Request, assets: NamedDependency[Assets]) -> Response[bytes | None]:
+    """The icon of our own pages; browsers ask for the second name where a page says nothing."""
+    return answer(request, assets["icon.svg"], FOR_A_DAY)
 
 
 @get("/embed/{path:path}")
@@ -103,5 +110,5 @@ def answer(request: Request, asset: Asset, keep: str) -> Response[bytes | None]:
     return Response(compressed or asset.body, media_type=asset.media_type, headers=headers)
 
 
-router = Router("/", route_handlers=[loader, counter, asset], include_in_schema=False)
+router = Router("/", route_handlers=[loader, counter, icon, asset], include_in_schema=False)
 frame_router = Router("/", route_handlers=[frame], include_in_schema=False)

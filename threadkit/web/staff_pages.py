@@ -21,7 +21,7 @@ def staff_document(assets: Assets, page: str) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">'
         '<meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">'
-        f'<title>{escape(title)} · ThreadKit</title><link rel="icon" href="data:,">'
+        f'<title>{escape(title)} · ThreadKit</title><link rel="icon" href="/favicon.svg">'
         f"{styles}"
         f'<script type="module" src="{assets[f"{page}.js"].path}"></script></head>'
         f'<body data-page="{page}" data-words="{escape(msgspec.json.encode(words).decode())}">'

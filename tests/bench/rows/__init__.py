@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from tests.bench.figures import Figure
 from tests.bench.rows.cold import cold_read
+from tests.bench.rows.embed import embed
 from tests.bench.rows.growth import growth
 from tests.bench.rows.limits import limits
 from tests.bench.rows.memory import memory
@@ -29,6 +30,7 @@ ROWS: dict[str, Row] = {
     "cold": cold_read,
     "growth": growth,
     "sockets": sockets,
+    "embed": embed,
     "memory": memory,
     "spam": spam,
     "million": million,

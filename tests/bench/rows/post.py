@@ -20,7 +20,13 @@ def post(stage: Stage) -> list[Figure]:
         stage.floor("post", {"data": str(folder), "site_id": SITE_ID}) as bare,
     ):
         ours, floor = Side(subject.running, sent, after=subject.rest), Side(bare, sent)
-        return [duel(stage, "post", f"post of {LENGTH} characters", ours, floor, goal=GOAL)]
+        figure = duel(stage, "post", f"post of {LENGTH} characters", ours, floor, goal=GOAL)
+        # With all that follows from it: its effects are carried out when the server has had its rest.
+        before = subject.store_cpu_s()
+        answered = stage.client.run(subject.port, sent, seconds=stage.pace.seconds * 3).answered
+        subject.rest()
+        figure.notes["store_cpu_us"] = round((subject.store_cpu_s() - before) / max(1, answered) * 1e6, 3)
+        return [figure]
 
 
 def post_requests(people: list[Person], urls: list[str], count: int = 2000) -> list[bytes]:

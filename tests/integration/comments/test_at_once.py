@@ -109,6 +109,21 @@ async def test_it_says_what_the_ordinary_way_says(
             assert given == ordinary
 
 
+async def test_a_key_in_the_address_is_as_quick(server: LiveServer, new_site: NewSite, at_once: list[bool]) -> None:
+    by_header = asking(new_site)
+    by_address = re.sub(
+        r"ProjectId: (\S+)\r\n", "", asking(new_site, target=f"{QUERY}&key={new_site.site.api_key_public}")
+    )
+    async with wire(server.port) as line:
+        line.send(by_header)
+        expected = (await line.answer())[2]
+        line.send(by_address)
+        assert (await line.answer())[2] == expected
+        line.send(by_address.replace("Host: here", "Host: here\r\nX-Api-Key: tk_pub_of_nobody"))
+        assert (await line.answer())[0] == 401
+    assert at_once == [True, True, False]
+
+
 async def test_a_reader_who_has_it_is_told_so(server: LiveServer, new_site: NewSite, at_once: list[bool]) -> None:
     async with wire(server.port) as line:
         line.send(asking(new_site))

@@ -131,7 +131,10 @@ class Writer:
         self, http: httpx.AsyncClient, method: str, path: str, body: object, **headers: str
     ) -> httpx.Response:
         known = {"projectid": self.key, "authorization": f"Bearer {self.token}"}
-        return await http.request(method, path, json=body, headers=known | headers)
+        answer = await http.request(method, path, json=body, headers=known | headers)
+        if answer.status_code == 503:  # the store is away: as with no answer, either may be true
+            raise httpx.RemoteProtocolError(answer.text)
+        return answer
 
     async def check(self, store: Redis) -> list[str]:
         """What was acknowledged and is not there. What was unsure is known from now on."""
@@ -199,7 +202,7 @@ async def test_whatever_moment_a_server_is_killed_at_its_data_agree_and_nothing_
             )
             assert await disagreements(store, shadowed=()) == [], f"after kill {cycle}"
             for writer in writers:
-                await _settle_posts(writer, http, store, everything)
+                await settle_posts(writer, http, store, everything)
             if cycle == KILLS:
                 await _still_readable(http, writers[0].key, store)
                 return
@@ -225,7 +228,7 @@ async def _store(folder: Path) -> AsyncIterator[Redis]:
         yield client
 
 
-async def _settle_posts(writer: Writer, http: httpx.AsyncClient, store: Redis, everything: list[str]) -> None:
+async def settle_posts(writer: Writer, http: httpx.AsyncClient, store: Redis, everything: list[str]) -> None:
     """A post without an answer is repeated with its key: afterwards it is there once, whether or not it was before."""
     for text, key in writer.unsure_posts:
         comment_id = await writer.post_again(http, text, key)

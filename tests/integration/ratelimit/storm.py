@@ -1,15 +1,36 @@
-"""A load generator that does not wait for answers before it sends more: what a crowd does, and a closed loop does not."""
+"""A load generator that does not wait for answers before it sends more: what a crowd does, and a closed loop does not.
+
+It runs in a process of its own and does little besides sending and receiving, so that the times it tells are the server's
+and not its own.
+"""
 
 import asyncio
+import gc
 import itertools
+import selectors
+import socket
+import sys
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from tests.wait import until
+import msgspec
 
-TICK_S = 0.005
 ANSWER_S = 30.0
+MOST_IN_A_ROW = 8
+"""Sent before it looks for answers again: they would seem to have taken longer."""
+_ROOT = Path(__file__).parents[3]
+
+
+@dataclass
+class Order:
+    port: int
+    requests: list[bytes]
+    per_second: float
+    seconds: float
+    connections: int
 
 
 @dataclass
@@ -23,90 +44,128 @@ class Outcome:
     took_s: dict[int, list[float]] = field(default_factory=dict)
 
     def p99_ms(self, status: int = 200) -> float:
+        return self.percentile_ms(0.99, status)
+
+    def percentile_ms(self, part: float, status: int = 200) -> float:
         took = sorted(self.took_s.get(status, [0.0]))
-        return took[min(len(took) - 1, int(len(took) * 0.99))] * 1000
+        return took[min(len(took) - 1, int(len(took) * part))] * 1000
 
     def count(self, status: int) -> int:
         return len(self.took_s.get(status, ()))
-
-
-class _Connection(asyncio.Protocol):
-    """One request under way at a time."""
-
-    def __init__(self, storm: "_Storm") -> None:
-        self._storm = storm
-        self._data = b""
-        self._since = 0.0
-        self.transport: asyncio.Transport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self._storm.free.append(self)
-
-    def send(self, request: bytes) -> None:
-        assert self.transport
-        self._since = time.perf_counter()
-        self.transport.write(request)
-
-    def data_received(self, data: bytes) -> None:
-        self._data += data
-        end = self._data.find(b"\r\n\r\n")
-        if end < 0:
-            return
-        head = self._data[:end].lower()
-        at = head.find(b"content-length: ")
-        length = int(head[at + 16 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
-        if len(self._data) < end + 4 + length:
-            return
-        status = int(self._data[9:12])
-        self._data = b""
-        self._storm.answered(status, time.perf_counter() - self._since)
-        if b"\r\nconnection: close" not in head:
-            self._storm.free.append(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self in self._storm.free:
-            self._storm.free.remove(self)
-        elif self._since:
-            self._storm.outcome.broken += 1
-
-
-class _Storm:
-    def __init__(self) -> None:
-        self.free: list[_Connection] = []
-        self.outcome = Outcome()
-        self.under_way = 0
-
-    def answered(self, status: int, took_s: float) -> None:
-        self.under_way -= 1
-        self.outcome.took_s.setdefault(status, []).append(took_s)
 
 
 async def storm(
     port: int, requests: Sequence[bytes], *, per_second: float, seconds: float, connections: int = 400
 ) -> Outcome:
     """So many requests a second, whatever becomes of them."""
-    loop = asyncio.get_running_loop()
-    state = _Storm()
-    for _ in range(connections):
-        await loop.create_connection(lambda: _Connection(state), "127.0.0.1", port)
-    source: Iterator[bytes] = itertools.cycle(requests)
-    started = time.perf_counter()
-    due = 0
-    while (passed := time.perf_counter() - started) < seconds:
-        wanted = int(passed * per_second)
-        while due < wanted:
-            due += 1
-            if not state.free:
-                state.outcome.unsent += 1
+    order = Order(port, list(requests), per_second, seconds, connections)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", __name__), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=_ROOT
+    )
+    told, _ = await process.communicate(msgspec.json.encode(order))
+    assert process.returncode == 0, "the generator says why"
+    return msgspec.json.decode(told, type=Outcome)
+
+
+class _Connection:
+    """One request under way at a time."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.setblocking(False)
+        self._data = b""
+        self._since: float | None = None
+
+    def send(self, request: bytes) -> None:
+        self._since = time.perf_counter()
+        sent = self.socket.send(request)
+        assert sent == len(request), "a request fits into the socket's buffer"
+
+    def receive(self) -> tuple[int, float] | None:
+        """The answer's status and how long it took, when all of it is here. Raises when there is no more to come."""
+        data = self.socket.recv(65_536)
+        now = time.perf_counter()
+        if not data:
+            raise ConnectionResetError
+        self._data += data
+        end = self._data.find(b"\r\n\r\n")
+        if end < 0 or len(self._data) < end + 4 + _length(self._data[:end]):
+            return None
+        assert self._since is not None
+        status, took_s = int(self._data[9:12]), now - self._since
+        self._data, self._since = b"", None
+        return status, took_s
+
+    @property
+    def is_waiting(self) -> bool:
+        return self._since is not None
+
+
+def _length(head: bytes) -> int:
+    at = head.find(b"content-length: ")
+    return int(head[at + 16 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
+
+
+class _Storm:
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._source: Iterator[bytes] = itertools.cycle(order.requests)
+        self._free = deque(_Connection(order.port) for _ in range(order.connections))
+        self._under_way = 0
+        self._due = 0
+        self._ready = selectors.DefaultSelector()
+        for connection in self._free:
+            self._ready.register(connection.socket, selectors.EVENT_READ, connection)
+        self._outcome = Outcome()
+
+    def run(self) -> Outcome:
+        started = time.perf_counter()
+        while (passed := time.perf_counter() - started) < self._order.seconds:
+            wanted = int(passed * self._order.per_second)
+            self._send(min(wanted - self._due, MOST_IN_A_ROW))
+            next_s = (self._due + 1) / self._order.per_second
+            self._receive(max(0.0, next_s - passed))
+        ended = time.perf_counter()
+        while self._under_way:
+            assert time.perf_counter() - ended < ANSWER_S, f"{self._under_way} answers did not come"
+            self._receive(1.0)
+        return self._outcome
+
+    def _send(self, count: int) -> None:
+        for _ in range(count):
+            self._due += 1
+            if not self._free:
+                self._outcome.unsent += 1
                 continue
-            state.free.pop().send(next(source))
-            state.under_way += 1
-            state.outcome.sent += 1
-        await asyncio.sleep(TICK_S)
-    await until(lambda: state.under_way <= 0, "the last answers", seconds=ANSWER_S)
-    for connection in state.free:
-        if connection.transport:
-            connection.transport.close()
-    return state.outcome
+            self._free.popleft().send(next(self._source))
+            self._under_way += 1
+            self._outcome.sent += 1
+
+    def _receive(self, wait_s: float) -> None:
+        for key, _ in self._ready.select(wait_s):
+            connection: _Connection = key.data
+            try:
+                answer = connection.receive()
+            except ConnectionError:
+                self._lose(connection)
+                continue
+            if answer is not None:
+                status, took_s = answer
+                self._outcome.took_s.setdefault(status, []).append(took_s)
+                self._under_way -= 1
+                self._free.append(connection)
+
+    def _lose(self, connection: _Connection) -> None:
+        self._ready.unregister(connection.socket)
+        if connection.is_waiting:
+            self._under_way -= 1
+            self._outcome.broken += 1
+        else:
+            self._free.remove(connection)
+
+
+if __name__ == "__main__":
+    gc.disable()
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    sys.stdout.buffer.write(msgspec.json.encode(_Storm(order).run()))

@@ -6,10 +6,20 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as StoreGone
 
 from threadkit.app import Application
 
-FORM = {"name": "olga", "email": "olga@example.org", "password": "correct horse battery"}
+FORM = {
+    "name": "olga",
+    "email": "olga@example.org",
+    "password": "correct horse battery",
+    "site_name": "Olga's blog",
+    "domain": "blog.example.org",
+    "moderation": "pre",
+    "way_anonymous": "on",
+    "way_password": "on",
+}
 
 
 @pytest.fixture
@@ -25,12 +35,16 @@ async def test_the_link_shows_a_form_and_the_form_makes_the_owner(
     assert form.status_code == 200
     assert "<form" in form.text
     assert "form-action 'self'" in form.headers["content-security-policy"]
-    done = await http.post("/setup", data=FORM | {"token": token})
+    done = await http.post("/setup", data=FORM | {"token": token}, follow_redirects=True)
     assert done.status_code == 200, done.text
     assert "Welcome, olga" in done.text
     assert "tk_pub_" in done.text
     site, _ = await app.services.setup.first_site()
     assert await app.services.setup.has_owner(site)
+    assert (site.name, site.domain) == ("Olga's blog", "blog.example.org")
+    auth = site.settings.auth
+    assert (site.settings.moderation_mode, auth.anonymous, auth.password, auth.email) == ("pre", True, True, False)
+    assert (await http.get("/v1/staff/session")).json()["is_operator"]
     login = await http.post(
         "/v1/auth/login",
         json={"email": FORM["email"], "password": FORM["password"]},
@@ -55,7 +69,7 @@ async def test_fifty_at_once_make_one_owner(
         for n in range(50)
     ]
     statuses = [answer.status_code for answer in await asyncio.gather(*tries)]
-    assert statuses.count(200) == 1
+    assert statuses.count(303) == 1
     site, _ = await app.services.setup.first_site()
     assert await redis.scard(f"site:{site.id}:owners") == 1
 
@@ -65,7 +79,39 @@ async def test_a_mistake_keeps_the_link_and_what_was_typed(http: httpx.AsyncClie
     assert weak.status_code == 400
     assert 'value="olga@example.org"' in weak.text
     assert "o&lt;b&gt;" in weak.text
-    assert (await http.post("/setup", data=FORM | {"token": token})).status_code == 200
+    no_way = {name: value for name, value in FORM.items() if not name.startswith("way_")}
+    silent = await http.post("/setup", data=no_way | {"token": token})
+    assert (silent.status_code, "at least one way" in silent.text) == (400, True)
+    domain = await http.post("/setup", data=FORM | {"token": token, "domain": "not a domain"})
+    assert domain.status_code == 400
+    assert (await http.post("/setup", data=FORM | {"token": token})).status_code == 303
+
+
+async def test_a_crash_in_between_costs_nothing(
+    app: Application, http: httpx.AsyncClient, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dies(*_: object) -> None:
+        raise StoreGone("the machine was switched off")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(app.services.roles, "grant", dies)
+        assert (await http.post("/setup", data=FORM | {"token": token})).status_code == 503
+    fresh = parse_qs(urlsplit(await app.services.setup.owner_link()).query)["token"][0]
+    stranger = await http.post("/setup", data=FORM | {"token": fresh, "password": "another good sentence"})
+    assert stranger.status_code == 409
+    assert (await http.post("/setup", data=FORM | {"token": fresh})).status_code == 303
+    site, _ = await app.services.setup.first_site()
+    assert await app.services.setup.has_owner(site)
+
+
+async def test_the_page_speaks_the_browsers_language(http: httpx.AsyncClient, token: str) -> None:
+    asked = {"accept-language": "xx;q=0.9, en;q=0.5"}
+    assert '<html lang="en" dir="ltr">' in (await http.get("/setup", params={"token": token}, headers=asked)).text
+
+
+async def test_whoever_owns_nothing_sees_no_end_of_the_set_up(http: httpx.AsyncClient) -> None:
+    nobody = await http.get("/setup/done")
+    assert (nobody.status_code, nobody.headers["location"]) == (303, "/admin")
 
 
 async def test_a_fresh_link_replaces_the_one_before(app: Application, http: httpx.AsyncClient, token: str) -> None:

@@ -113,7 +113,7 @@ async def _content(redis: Redis, key: str) -> object:
     match await redis.type(key):
         case "string":
             # A HyperLogLog is no text.
-            return await redis.strlen(key) if ":visitors:" in key else await redis.get(key)
+            return await redis.strlen(key) if ":visitors" in key else await redis.get(key)
         case "hash":
             return sorted((await redis.hgetall(key)).items())
         case "set":

@@ -62,6 +62,7 @@ async def test_its_pages_show_the_embed_under_a_strict_policy(
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
     assert "unsafe" not in policy
+    assert '<link rel="icon" href="/favicon.svg">' in answer.text
     assert not re.search(r"<style|style=|<script>| on[a-z]+=", answer.text)
     assert "$" not in answer.text
     assert (await http.get("/demo/style.css")).headers["content-type"] == "text/css; charset=utf-8"

@@ -92,6 +92,21 @@ async def test_head_says_the_same_without_the_body(http: httpx.AsyncClient) -> N
             assert head.headers[name] == full.headers[name]
 
 
+@pytest.mark.parametrize("path", ["/favicon.svg", "/favicon.ico"])
+async def test_our_own_pages_have_an_icon_that_is_kept_for_a_day(http: httpx.AsyncClient, path: str) -> None:
+    answer = await http.get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml; charset=utf-8")
+    assert answer.headers["cache-control"] == "public, max-age=86400"
+    assert (await http.get(path, headers={"if-none-match": answer.headers["etag"]})).status_code == 304
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/setup"])
+async def test_our_own_pages_name_the_icon_and_may_show_it(http: httpx.AsyncClient, path: str) -> None:
+    page = await http.get(path)
+    assert '<link rel="icon" href="/favicon.svg">' in page.text
+    assert "img-src 'self'" in page.headers["content-security-policy"]
+
+
 async def test_nothing_of_it_is_in_the_api_document(http: httpx.AsyncClient) -> None:
     paths = (await http.get("/openapi.json")).json()["paths"]
-    assert not [path for path in paths if path.startswith(("/embed", "/count.js", "/demo"))]
+    assert not [path for path in paths if path.startswith(("/embed", "/count.js", "/demo", "/favicon"))]

@@ -119,7 +119,7 @@ function profile(/** @type {any} */ app, /** @type {any} */ me, /** @type {(erro
   form.addEventListener("submit", async (/** @type {Event} */ event) => {
     event.preventDefault();
     try {
-      const changed = await api.call("PUT", "/v1/users/me", { ...(isGuest || name.value === me.name ? {} : { name: name.value.trim() }), avatar_url: picture.value.trim() });
+      const changed = await api.call("PUT", "/v1/users/me", { ...(isGuest || (me.username_set && name.value === me.name) ? {} : { name: name.value.trim() }), avatar_url: picture.value.trim() });
       api.keep({ ...api.session, user: { ...api.session.user, ...changed } });
       app.announce(words.say("saved"), true);
     } catch (error) {

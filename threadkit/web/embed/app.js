@@ -10,6 +10,8 @@ const SORTS = ["top", "hot", "new", "old", "controversial"];
 const TICK_MS = 60_000;
 const WINDOW = 25;
 const WIDEST_WINDOW = 100;
+const SCREENFUL = 10;
+const SLICE_MS = 16;
 const BELL = "M12 3a6 6 0 00-6 6v4l-2 3h16l-2-3V9a6 6 0 00-6-6zm-2 15a2 2 0 004 0z";
 const kit = /** @type {any} */ (globalThis).ThreadKit;
 
@@ -28,20 +30,15 @@ export class ThreadKitElement extends HTMLElement {
   /** @type {any} */ framing = null;
   #isBuilt = false;
   #round = 0;
+  #drawing = 0;
+  /** @type {Promise<any>} when all that is known is on the screen */
+  drawn = Promise.resolve();
   /** @type {Promise<void> | undefined} */
   #dressed;
 
   connectedCallback() {
-    if (this.getAttribute("loading") !== "lazy") return this.#begin();
-    const eye = new IntersectionObserver(
-      (seen) => {
-        if (!seen.some((one) => one.isIntersecting)) return;
-        eye.disconnect();
-        if (this.isConnected) this.#begin();
-      },
-      { rootMargin: "400px" },
-    );
-    eye.observe(this);
+    if (this.getAttribute("loading") === "lazy") kit.whenSeen(this, () => this.isConnected && this.#begin());
+    else this.#begin();
   }
 
   #begin() {
@@ -99,7 +96,7 @@ export class ThreadKitElement extends HTMLElement {
     this.#build();
     this.#isBuilt = true;
     const token = this.getAttribute("sso");
-    if (token && !this.api.session) await this.#hostUser(token);
+    if (token && !this.api.session) await this.do("welcome", token);
     await this.reload();
     if (round !== this.#round) return;
     addEventListener("hashchange", this.hashed);
@@ -136,6 +133,7 @@ export class ThreadKitElement extends HTMLElement {
 
   #build() {
     const { words } = this;
+    this.#drawing += 1;
     this.views.clear();
     this.thread = new Thread();
     this.replying = null;
@@ -151,11 +149,11 @@ export class ThreadKitElement extends HTMLElement {
     );
     this.bell = h(
       "button",
-      { type: "button", class: "quiet round bell", "aria-haspopup": "dialog", "aria-label": words.say("notifications"), hidden: true, onclick: (/** @type {Event} */ event) => this.#panel(event) },
+      { type: "button", class: "quiet round bell", "aria-haspopup": "dialog", "aria-label": words.say("notifications"), hidden: true, onclick: () => this.do("openNotifications", this.bell) },
       icon(BELL),
       h("span", { class: "unread", hidden: true }),
     );
-    this.account = h("button", { type: "button", class: "quiet account", "aria-haspopup": "dialog", part: "account", onclick: (/** @type {Event} */ event) => this.#account(event) });
+    this.account = h("button", { type: "button", class: "quiet account", "aria-haspopup": "dialog", part: "account", onclick: () => this.do("openAccount", this.account) });
     this.place = h("div", { class: "composer-place" });
     this.banner = h("div", { class: "banner", part: "banner", hidden: true });
     this.notice = h("div", { class: "notice", hidden: true });
@@ -197,7 +195,7 @@ export class ThreadKitElement extends HTMLElement {
   #box() {
     const box = h("textarea", { rows: "2", class: "box", part: "textarea", placeholder: this.words.say("write_placeholder"), "aria-label": this.words.say("write_placeholder") });
     box.addEventListener("focus", () => this.compose(), { once: true });
-    return h("div", { class: "composer", part: "composer" }, box);
+    return h("div", { class: "composer", part: "composer" }, h("div", { class: "field" }, box));
   }
 
   async compose() {
@@ -215,7 +213,7 @@ export class ThreadKitElement extends HTMLElement {
   // --- Reading -------------------------------------------------------------------------------------------------------
 
   get question() {
-    return { pageId: this.getAttribute("page-id"), url: this.getAttribute("url"), sort: this.sort };
+    return { pageId: this.getAttribute("page-id"), url: this.getAttribute("url"), sort: this.getAttribute("sort") };
   }
 
   get sort() {
@@ -237,16 +235,13 @@ export class ThreadKitElement extends HTMLElement {
     const round = this.#round;
     const isHere = how?.isHere || how?.quietly;
     const limit = how?.quietly ? Math.min(WIDEST_WINDOW, Math.max(WINDOW, this.thread.roots.length)) : WINDOW;
-    const read = () => this.api.get(kit.question({ ...this.question, limit, around: isHere ? "" : undefined }));
+    const path = kit.question({ ...this.question, limit, around: isHere ? "" : undefined });
     if (!how?.quietly) this.list.setAttribute("aria-busy", "true");
     try {
-      const asked = this.sort;
-      let [answer] = await Promise.all([read(), this.#settings()]);
-      // A site that begins with another order is known only now.
-      if (asked !== this.sort) answer = await read();
+      const [answer] = await Promise.all([this.api.get(path), this.#settings()]);
       if (round !== this.#round) return;
       this.thread.take(answer, how);
-      this.#showAll();
+      this.drawn = this.#showAll();
       if (this.api.session) this.#votes();
       if (!isHere) this.#permalink();
     } catch (/** @type {any} */ error) {
@@ -261,24 +256,50 @@ export class ThreadKitElement extends HTMLElement {
     this.site ??= await this.api.get("/v1/site");
   }
 
-  #showAll() {
-    const { thread, words } = this;
-    this.list.removeAttribute("aria-busy");
+  async #showAll() {
+    const { thread, words, views } = this;
+    this.#drawing += 1;
     this.sorter.disabled = false;
     this.sorter.value = this.sort;
-    for (const id of this.views.keys()) if (!thread.comments.has(id)) this.views.delete(id);
-    const known = [...this.views.keys()];
-    arrange(this.list, thread.roots.map((id) => this.viewOf(id).element));
-    for (const id of known) {
-      const comment = /** @type {any} */ (thread.comments.get(id));
-      this.views.get(id)?.update(comment);
-      this.views.get(id)?.arrange(comment);
-    }
+    for (const [id, view] of views) if (!thread.comments.has(id)) view.element.remove(), views.delete(id);
+    arrange(this.list, this.#known(thread.roots));
+    for (const [id, view] of views) arrange(view.list, this.#known(/** @type {any} */ (thread.comments.get(id)).replies));
     this.notice.hidden = !this.isClosed;
     if (this.isClosed) this.notice.replaceChildren(words.say("closed"));
     this.place.hidden = this.isClosed;
     this.summary();
-    this.#foot();
+    if (!(await this.draw(thread.roots))) return;
+    this.list.removeAttribute("aria-busy");
+    this.showFoot();
+  }
+
+  /** What is on the screen already. @param {string[]} ids */
+  #known(ids) {
+    return ids.flatMap((id) => this.views.get(id)?.element ?? []);
+  }
+
+  /** Draw comments and all below them: a screenful at once, and what the reader does comes between two slices of the rest. Says whether nothing newer began meanwhile. @param {string[]} ids */
+  async draw(ids) {
+    const { thread, views } = this;
+    const drawing = this.#drawing;
+    let began = performance.now();
+    let count = 0;
+    for (const id of thread.tree(ids)) {
+      if (++count > SCREENFUL && performance.now() - began > SLICE_MS) {
+        await new Promise((then) => setTimeout(then));
+        if (drawing !== this.#drawing) return false;
+        began = performance.now();
+      }
+      const comment = thread.comments.get(id);
+      if (!comment) continue;
+      views.get(id)?.update(comment);
+      const { element } = this.viewOf(id);
+      if (element.isConnected) continue;
+      const siblings = thread.siblings(comment) ?? [];
+      const before = views.get(siblings[siblings.indexOf(id) - 1])?.element;
+      before ? before.after(element) : (comment.parent ? views.get(comment.parent)?.list : this.list)?.prepend(element);
+    }
+    return true;
   }
 
   get isClosed() {
@@ -293,48 +314,9 @@ export class ThreadKitElement extends HTMLElement {
     else if (!isEmpty) this.list.querySelector(".empty")?.remove();
   }
 
-  #foot() {
-    const more = button(this.words.say("load_more"), () => this.#more(more), { class: "wide" });
+  showFoot() {
+    const more = button(this.words.say("load_more"), () => this.do("readOn", more), { class: "wide" });
     this.foot.replaceChildren(...(this.thread.next ? [more] : []));
-  }
-
-  /** @param {HTMLButtonElement} more */
-  async #more(more) {
-    more.disabled = true;
-    try {
-      const query = new URLSearchParams({ ...this.page, sort: this.sort, limit: String(WINDOW), cursor: this.thread.next ?? "" });
-      const added = this.thread.take(await this.api.get(`/v1/comments?${query}`), { isMore: true });
-      for (const id of added) {
-        this.list.append(this.viewOf(id).element);
-        // One thread may hold a hundred replies: what the reader does meanwhile comes between two of them.
-        await new Promise((then) => setTimeout(then));
-        if (!this.thread.comments.has(id)) return;
-      }
-      this.#foot();
-      this.views.get(added[0])?.article.focus();
-      this.announce(this.words.say("loaded", { n: added.length }));
-    } catch (error) {
-      more.disabled = false;
-      this.complain(error);
-    }
-  }
-
-  /** @param {string} id @param {HTMLButtonElement} show */
-  async loadReplies(id, show) {
-    const comment = this.thread.comments.get(id);
-    if (!comment) return;
-    show.disabled = true;
-    try {
-      const query = new URLSearchParams({ sort: this.sort, ...(comment.cursor ? { cursor: comment.cursor } : {}) });
-      const added = this.thread.takeReplies(id, await this.api.get(`/v1/comments/${id}/replies?${query}`));
-      const view = this.views.get(id);
-      view?.list.append(...added.map((one) => this.viewOf(one).element));
-      view?.replies(comment);
-      this.views.get(added[0])?.article.focus();
-    } catch (error) {
-      show.disabled = false;
-      this.complain(error);
-    }
   }
 
   async #votes() {
@@ -380,7 +362,7 @@ export class ThreadKitElement extends HTMLElement {
     if (parent) {
       parent.list.append(view.element);
       parent.update(/** @type {any} */ (this.thread.comments.get(parent.id)));
-    } else {
+    } else if (!comment.parent) {
       this.list.querySelector(".empty")?.remove();
       this.list.prepend(view.element);
     }
@@ -410,13 +392,17 @@ export class ThreadKitElement extends HTMLElement {
   /** @param {string} id */
   goTo(id) {
     const view = this.views.get(id);
+    if (!view && this.thread.comments.has(id)) return void this.drawn.then(() => this.views.has(id) && this.goTo(id));
     if (!view) return void (kit.permalink() === id && this.announce(this.words.say("comment_gone"), true));
     for (const above of this.thread.path(id).slice(0, -1)) if (this.views.get(above)?.isCollapsed) this.views.get(above)?.collapse(false);
     this.list.querySelectorAll(".highlight").forEach((one) => one.classList.remove("highlight"));
     view.article.classList.add("highlight");
     view.article.focus({ preventScroll: true });
-    // What is far away has no layout until it has the focus.
-    requestAnimationFrame(() => view.article.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" }));
+    // What is far away has no layout until it has the focus, and on a slow way there heights that were guessed would change.
+    requestAnimationFrame(() => {
+      const isFar = Math.abs(view.article.getBoundingClientRect().top) > 3 * innerHeight;
+      view.article.scrollIntoView({ block: "center", behavior: isFar || matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    });
   }
 
   follow(/** @type {Event} */ event, /** @type {string} */ id) {
@@ -427,70 +413,17 @@ export class ThreadKitElement extends HTMLElement {
 
   // --- Doing ---------------------------------------------------------------------------------------------------------
 
+  /** What doing.js has under this name. @param {string} what @param {...any} about */
+  async do(what, ...about) {
+    const doing = /** @type {any} */ (await this.#with(import("./doing.js")));
+    return doing[what](this, ...about);
+  }
+
   /** Somebody who is signed in, or null when they would rather not. @param {string} [why] */
   async person(why) {
     if (this.api.session) return this.api.user;
     const { signIn } = await this.#with(import("./auth.js"));
     return signIn(this, why);
-  }
-
-  /** @param {string} id @param {"up" | "down"} direction */
-  async vote(id, direction) {
-    const comment = this.thread.comments.get(id);
-    if (!comment || !(await this.person("vote"))) return;
-    const takeBack = this.thread.vote(id, direction);
-    this.refresh(id);
-    try {
-      const counted = await this.api.call("POST", `/v1/comments/${id}/vote`, { direction });
-      Object.assign(comment, { up: counted.upvotes, down: counted.downvotes, vote: counted.user_vote });
-      this.tell("voted", { id, vote: counted.user_vote });
-    } catch (error) {
-      takeBack();
-      this.complain(error);
-    }
-    this.refresh(id);
-  }
-
-  /** @param {string} id */
-  async reply(id) {
-    const { Composer } = await this.#with(import("./composer.js"));
-    this.replying?.close();
-    const view = this.views.get(id);
-    if (!view) return;
-    this.replying = new Composer(this, { parent: id });
-    view.slot.replaceChildren(this.replying.element);
-    this.replying.focus();
-  }
-
-  async openMenu(/** @type {Event} */ event, /** @type {string} */ id) {
-    const anchor = event.currentTarget;
-    (await this.#with(import("./menu.js"))).openMenu(this, anchor, id);
-  }
-
-  async showCard(/** @type {Event} */ event, /** @type {any} */ comment) {
-    const anchor = /** @type {HTMLElement} */ (event.currentTarget);
-    // A finger does not hover, and what a click focuses is shown by the click.
-    if (event.type === "pointerenter" ? /** @type {PointerEvent} */ (event).pointerType !== "mouse" : event.type === "focus" && !anchor.matches(":focus-visible")) return;
-    (await this.#with(import("./card.js"))).showCard(this, anchor, comment, event.type);
-  }
-
-  async #account(/** @type {Event} */ event) {
-    const anchor = event.currentTarget;
-    if (!this.api.session) return void this.person();
-    (await this.#with(import("./account.js"))).openAccount(this, anchor);
-  }
-
-  async #panel(/** @type {Event} */ event) {
-    const anchor = event.currentTarget;
-    (await this.#with(import("./account.js"))).openNotifications(this, anchor);
-  }
-
-  async #hostUser(/** @type {string} */ token) {
-    try {
-      this.api.keep(await this.api.call("POST", "/v1/auth/sso", { token }));
-    } catch (error) {
-      this.complain(error);
-    }
   }
 
   /** Signed in or out, here or in another tab. */
@@ -583,7 +516,7 @@ export class ThreadKitElement extends HTMLElement {
     const round = this.#round;
     const idle = globalThis.requestIdleCallback ?? ((/** @type {any} */ then) => setTimeout(then, 200));
     await new Promise((then) => idle(then, { timeout: 2000 }));
-    const [{ Live }, { pressed }] = await this.#with(Promise.all([import("./live.js"), import("./keys.js")]));
+    const [{ Live }, { pressed }] = await this.#with(Promise.all([import("./live.js"), import("./keys.js"), import("./doing.js")]));
     if (round !== this.#round) return;
     this.root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => pressed(this, event));
     this.live = new Live(this);

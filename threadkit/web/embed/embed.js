@@ -45,7 +45,7 @@
     const query = new URLSearchParams();
     if (options.pageId) query.set("page_id", options.pageId);
     query.set("page_url", options.url || canonical());
-    query.set("sort", options.sort || "top");
+    query.set("sort", options.sort || "default");
     query.set("limit", String(options.limit ?? 25));
     const wanted = options.around ?? permalink();
     if (wanted) query.set("around", wanted);
@@ -63,8 +63,10 @@
     ask(address(`locales/${words}.json`), {});
     if (options.project) {
       const token = tokenOf(options.project);
-      const headers = { projectid: options.project, ...(token && { authorization: `Bearer ${token}` }) };
-      for (const url of [base + question(options), `${base}/v1/site`]) ask(url, { headers }, url + token);
+      for (const url of [base + question(options), `${base}/v1/site`])
+        if (token) ask(url, { headers: { projectid: options.project, authorization: `Bearer ${token}` } }, url + token);
+        // For headers of ours a browser would ask for permission first, which takes a round trip.
+        else ask(`${url}${url.includes("?") ? "&" : "?"}key=${options.project}`, {}, url);
     }
     return load();
   };
@@ -103,6 +105,7 @@
       canonical,
       permalink,
       question,
+      whenSeen,
       strings: first?.strings ?? {},
       /** Put a thread into an element (or a selector); resolves with the <thread-kit> inside it. */
       async mount(/** @type {Element | string} */ target, /** @type {Record<string, any>} */ options = {}) {

@@ -8,8 +8,8 @@ export function pressed(app, event) {
   const at = shown.findIndex((one) => one.contains(focused));
   const id = shown[at]?.dataset.id;
   if (event.key === "j" || event.key === "k") (shown[event.key === "j" ? at + 1 : Math.max(0, at - 1)] ?? shown.at(-1))?.focus();
-  else if (event.key === "r" && id && !app.isClosed) app.reply(id);
-  else if (event.key === "u" && id) app.vote(id, "up");
+  else if (event.key === "r" && id && !app.isClosed) app.do("reply", id);
+  else if (event.key === "u" && id) app.do("vote", id, "up");
   else return;
   event.preventDefault();
 }

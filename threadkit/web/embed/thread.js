@@ -81,7 +81,7 @@ export class Thread {
 
   /** What is on its way is in no answer yet. @param {Comment} draft */
   #resend(draft) {
-    const list = draft.parent ? this.comments.get(draft.parent)?.replies : this.roots;
+    const list = this.siblings(draft);
     if (!list) return;
     this.comments.set(draft.id, draft);
     draft.parent ? list.push(draft.id) : list.unshift(draft.id);
@@ -155,7 +155,7 @@ export class Thread {
     if (!draft) return;
     this.comments.delete(draftId);
     const isThere = this.comments.has(wire.i);
-    const list = draft.parent ? this.comments.get(draft.parent)?.replies : this.roots;
+    const list = this.siblings(draft);
     const place = list?.indexOf(draftId) ?? -1;
     if (isThere) {
       if (place >= 0) list?.splice(place, 1);
@@ -170,7 +170,7 @@ export class Thread {
   drop(id) {
     const comment = this.comments.get(id);
     if (!comment) return;
-    const list = comment.parent ? this.comments.get(comment.parent)?.replies : this.roots;
+    const list = this.siblings(comment);
     const place = list?.indexOf(id) ?? -1;
     if (place >= 0) list?.splice(place, 1);
     this.comments.delete(id);
@@ -197,6 +197,20 @@ export class Thread {
     const path = [];
     for (let at = this.comments.get(id); at; at = at.parent ? this.comments.get(at.parent) : undefined) path.unshift(at.id);
     return path;
+  }
+
+  /** Those beside it, and itself. @param {Comment} comment */
+  siblings(comment) {
+    return comment.parent ? this.comments.get(comment.parent)?.replies : this.roots;
+  }
+
+  /** Comments with all below them, as they are read. @param {string[]} [ids] @returns {Generator<string>} */
+  *tree(ids = this.roots) {
+    // Others write and delete between two steps.
+    for (const id of [...ids]) {
+      yield id;
+      yield* this.tree(this.comments.get(id)?.replies ?? []);
+    }
   }
 
   depth(/** @type {string} */ id) {

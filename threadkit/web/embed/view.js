@@ -1,4 +1,4 @@
-// One comment on the screen, and how it changes. What happens on a click is decided in app.js.
+// One comment on the screen, and how it changes. What happens on a click is decided in doing.js.
 
 import { button, cleaned, h, icon, webAddress } from "./dom.js";
 import { DELETED } from "./thread.js";
@@ -38,14 +38,8 @@ export class CommentView {
     );
     this.element = h("li", { class: "item" }, this.article, this.list, this.more);
     this.update(comment);
-    this.arrange(comment);
     // Threads that are taken for low would all be drawn at once when somebody scrolls to them.
-    if (!comment.parent) this.element.style.containIntrinsicBlockSize = `auto ${120 * this.element.querySelectorAll("article").length}px`;
-  }
-
-  /** Its replies, in their order. @param {Comment} comment */
-  arrange(comment) {
-    arrange(this.list, comment.replies.map((id) => this.app.viewOf(id).element));
+    if (!comment.parent) this.element.style.containIntrinsicBlockSize = `auto ${120 * [...app.thread.tree([comment.id])].length}px`;
   }
 
   /** @param {Comment} comment */
@@ -76,7 +70,7 @@ export class CommentView {
     const parts = [];
     if (here && this.isCollapsed) parts.push(button(words.say("show_replies", { n: here + comment.more }), () => this.collapse(false), { class: "quiet", "aria-expanded": "false" }));
     else if (comment.more) {
-      const show = button(words.say("more_replies", { n: comment.more }), () => this.app.loadReplies(this.id, show), { class: "quiet" });
+      const show = button(words.say("more_replies", { n: comment.more }), () => this.app.do("loadReplies", this.id, show), { class: "quiet" });
       parts.push(show);
     }
     this.more.replaceChildren(...parts);
@@ -115,7 +109,7 @@ export class CommentView {
       avatar(app, comment),
       h(
         "button",
-        { type: "button", class: "name", part: "name", ...Object.fromEntries(CARD.map((what) => [`on${what}`, (/** @type {Event} */ event) => app.showCard(event, comment)])) },
+        { type: "button", class: "name", part: "name", ...Object.fromEntries(CARD.map((what) => [`on${what}`, (/** @type {Event} */ event) => app.do("showCard", event.currentTarget, event, comment)])) },
         h("bdi", null, name),
       ),
       ...badges.map((badge) => h("span", { class: `badge ${/** @type {any} */ (badge)[1]}`, part: "badge" }, /** @type {any} */ (badge)[0])),
@@ -158,7 +152,7 @@ export class CommentView {
           shows && h("span", { class: "count", title: words.say("vote_title", { up: comment.up, down: comment.down }) }, words.numbers.format(count)),
           votes === "on" && this.#vote(comment, "down"),
         ),
-      isApproved && !app.isClosed && button(words.say("reply"), () => app.reply(comment.id), { class: "quiet", "data-action": "reply" }),
+      isApproved && !app.isClosed && button(words.say("reply"), () => app.do("reply", comment.id), { class: "quiet", "data-action": "reply" }),
       comment.replies.length > 0 &&
         !this.isCollapsed &&
         button(words.say("collapse"), () => this.collapse(true), { class: "quiet", "aria-expanded": "true", "data-action": "collapse" }),
@@ -172,7 +166,7 @@ export class CommentView {
           "aria-haspopup": "menu",
           "aria-expanded": "false",
           "aria-label": words.say("menu"),
-          onclick: (/** @type {Event} */ event) => app.openMenu(event, comment.id),
+          onclick: (/** @type {Event} */ event) => app.do("openMenu", event.currentTarget, comment.id),
         },
         icon(DOTS),
       ),
@@ -190,7 +184,7 @@ export class CommentView {
         "data-action": direction,
         "aria-pressed": String(isMine),
         "aria-label": this.app.words.say(direction === "up" ? "upvote" : "downvote"),
-        onclick: () => this.app.vote(comment.id, direction),
+        onclick: () => this.app.do("vote", comment.id, direction),
       },
       icon(ARROWS[direction]),
     );

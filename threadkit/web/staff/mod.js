@@ -9,4 +9,5 @@ start([
   { id: "comments", least: "moderator", load: () => import("./mod/comments.js") },
   { id: "people", least: "moderator", load: () => import("./mod/people.js") },
   { id: "log", least: "moderator", load: () => import("./mod/log.js") },
+  { id: "account", least: "moderator", load: () => import("./account.js") },
 ]);

@@ -73,9 +73,9 @@ export class App {
       this.place.replaceChildren(h("div", { class: "door" }, h("p", { class: "error", role: "alert" }, this.sentence(error)), button(this.words.say("try_again"), () => this.#enter())));
       return;
     }
-    if (!this.me) {
+    if (!this.me || this.me.second_step_needed) {
       document.body.querySelector("header.top")?.remove();
-      this.me = await signIn(this, this.place);
+      this.me = await signIn(this, this.place, this.me);
     }
     if (!this.me.sites.length) {
       this.place.replaceChildren(h("div", { class: "door" }, h("h1", null, this.words.say("no_sites_title")), h("p", null, this.words.say("no_sites")), button(this.words.say("sign_out"), () => this.signOut())));

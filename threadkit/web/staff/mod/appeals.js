@@ -18,7 +18,7 @@ export async function show(app, place) {
 
   const again = () => {
     feed.count();
-    if (place.isConnected) app.go("appeals");
+    if (app.place.querySelector(".view-appeals")) app.go("appeals");
   };
 
   const make = (/** @type {any} */ appeal) => {

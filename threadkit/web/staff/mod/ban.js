@@ -20,7 +20,7 @@ export function banDialog(app, card, then) {
         field(words.say("reason"), reason, words.say("ban_reason_hint")),
         h("label", { class: "choice" }, removes, words.say("ban_delete")),
       ],
-      words.say("ban"),
+      words.say("ban_now"),
       async (made) => {
         const hours = new FormData(made).get("hours");
         const body = { hours: hours ? Number(hours) : null, reason: reason.value.trim() || null, delete_comments: removes.checked };

@@ -28,7 +28,7 @@ let count = 0;
 export class CommentCard {
   /**
    * @param {import("../shell.js").App} app @param {Item} item
-   * @param {{actions?: (item: Item) => Action[], select?: (isOn: boolean) => void, showsStatus?: boolean, more?: (item: Item) => any[]}} [options]
+   * @param {{actions?: (item: Item) => Action[], select?: (isOn: boolean) => void, showsStatus?: boolean, hasKeys?: boolean, more?: (item: Item) => any[], aside?: (item: Item) => HTMLElement}} [options]
    */
   constructor(app, item, options = {}) {
     this.app = app;
@@ -55,9 +55,10 @@ export class CommentCard {
     this.title.textContent = app.words.say("comment_by", { name });
     this.box?.setAttribute("aria-label", app.words.say("select_by", { name }));
     const long = item.comment.t.length > LONG;
-    const body = h("div", { class: long ? "body long" : "body" }, cleaned(item.comment.h));
+    const body = h("div", { class: long ? "body long" : "body", dir: "auto" }, cleaned(item.comment.h));
     const whole = long ? button(app.words.say("show_all"), () => (body.classList.remove("long"), whole.remove()), { class: "quiet" }) : null;
     this.buttons = h("div", { class: "actions" });
+    this.aside = options.aside?.(item) ?? null;
     this.element.replaceChildren(
       this.title,
       this.#head(name),
@@ -76,17 +77,21 @@ export class CommentCard {
     this.claimed(item.claimed_by);
   }
 
+  /** The buttons, which may be others after something has happened to it. */
   actions() {
-    const { app, options } = this;
-    const chosen = options.actions?.(this.item) ?? [];
-    const open = this.around.hidden ? "context" : "context_close";
-    this.buttons.replaceChildren(
-      ...chosen.map((one) => button("", one.then, { class: one.kind, "data-action": one.id })),
-      button("", () => this.context(), { class: "quiet", "data-action": "context", "aria-expanded": String(!this.around.hidden) }),
+    const keyed = (/** @type {string | undefined} */ key) => (key ? h("kbd", { "aria-hidden": "true" }, key) : null);
+    const made = (this.options.actions?.(this.item) ?? []).map((one) =>
+      h("button", { type: "button", class: one.kind || null, "data-action": one.id, onclick: one.then }, one.label, keyed(one.key)),
     );
-    [...chosen, { id: "context", label: app.words.say(open), key: "o" }].forEach((one, at) => {
-      this.buttons.children[at].append(one.label, ...(one.key ? [h("kbd", { "aria-hidden": "true" }, one.key)] : []));
-    });
+    this.opener ??= h("button", { type: "button", class: "quiet", "data-action": "context", onclick: () => this.context() });
+    this.#openness();
+    this.buttons.replaceChildren(...made, this.opener, ...(this.aside ? [this.aside] : []));
+  }
+
+  #openness() {
+    const isOpen = !this.around.hidden;
+    this.opener.setAttribute("aria-expanded", String(isOpen));
+    this.opener.replaceChildren(this.app.words.say(isOpen ? "context_close" : "context"), ...(this.options.hasKeys ? [h("kbd", { "aria-hidden": "true" }, "o")] : []));
   }
 
   #head(/** @type {string} */ name) {
@@ -175,7 +180,7 @@ export class CommentCard {
   async context() {
     const { app, around } = this;
     around.hidden = !around.hidden;
-    this.actions();
+    this.#openness();
     if (around.hidden) return;
     around.replaceChildren(h("p", { class: "muted" }, app.words.say("loading")));
     try {

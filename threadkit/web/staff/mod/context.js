@@ -31,6 +31,6 @@ function row(app, comment, level, isHere = false) {
       h("span", { class: "muted" }, " · ", when(app, comment.x)),
       isHere ? h("span", { class: "tag" }, words.say("context_here")) : status !== "approved" ? h("span", { class: `tag status-${status}` }, words.say(`status_${status}`)) : null,
     ),
-    h("div", { class: "body" }, gone ? h("p", { class: "muted" }, words.say("status_deleted")) : cleaned(comment.h)),
+    h("div", { class: "body", dir: "auto" }, gone ? h("p", { class: "muted" }, words.say("status_deleted")) : cleaned(comment.h)),
   );
 }

@@ -6,13 +6,14 @@ export const ACTIONS = ["approve", "reject", "spam", "delete"];
 export const KEYS = /** @type {Record<string, string>} */ ({ approve: "a", reject: "r", spam: "s", delete: "d" });
 const UNDO_MS = 30_000;
 
-/** @type {{until: number, away: () => void, undo: () => Promise<any>}[]} */
+/** @typedef {{site: string, until: number, away: () => void, undo: () => Promise<any>}} Deed */
+/** @type {Deed[]} */
 const done = [];
 
 /** Say what was done and offer to take it back. @param {import("../shell.js").App} app @param {string} text @param {() => Promise<any>} undo */
 export function offer(app, text, undo) {
   done.at(-1)?.away();
-  const deed = { until: Date.now() + UNDO_MS, undo, away: () => {} };
+  const deed = { site: app.site.id, until: Date.now() + UNDO_MS, undo, away: () => {} };
   deed.away = app.toast(text, { label: app.words.say("undo"), then: () => takeBack(app, deed) }, UNDO_MS);
   done.push(deed);
 }
@@ -20,12 +21,12 @@ export function offer(app, text, undo) {
 /** The newest deed that can still be taken back. @param {import("../shell.js").App} app */
 export function undoLast(app) {
   const deed = done.at(-1);
-  if (deed && deed.until > Date.now()) return takeBack(app, deed);
+  if (deed && deed.until > Date.now() && deed.site === app.site.id) return takeBack(app, deed);
   done.length = 0;
   app.toast(app.words.say("nothing_to_undo"));
 }
 
-/** @param {import("../shell.js").App} app @param {{until: number, away: () => void, undo: () => Promise<any>}} deed */
+/** @param {import("../shell.js").App} app @param {Deed} deed */
 async function takeBack(app, deed) {
   deed.away();
   if (done.includes(deed)) done.splice(done.indexOf(deed), 1);

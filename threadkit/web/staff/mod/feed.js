@@ -33,7 +33,7 @@ export class Feed extends EventTarget {
     this.siteId = app.site.id;
     this.isClosed = false;
     this.isLive = false;
-    this.wasLive = false;
+    this.hasFailed = false;
     this.pause = FIRST_PAUSE_MS;
     /** @type {any} */
     this.counts = null;
@@ -74,7 +74,7 @@ export class Feed extends EventTarget {
       this.counts = await this.app.api.get("/v1/moderation/counts");
       if (this.isOver) return;
       this.#badges();
-      if (!this.isLive && before !== undefined && before !== this.counts.queue) this.#tell("resync", {});
+      if (before !== undefined && before !== this.counts.queue) this.#tell("resync", {});
     } catch {
       // The next time will tell.
     }
@@ -96,8 +96,9 @@ export class Feed extends EventTarget {
       } catch {
         // Lost, or never there: it is tried again.
       }
+      this.hasFailed = true;
       this.#live(false);
-      if (this.isOver) return;
+      if (this.isOver) return this.close();
       await this.#rest();
     }
   }
@@ -149,10 +150,10 @@ export class Feed extends EventTarget {
     if (isLive === this.isLive) return;
     this.isLive = isLive;
     this.#tell("state", { isLive });
+    if (!isLive) return void (this.isOver || this.#ask());
     // What happened while nobody listened is found by looking.
-    if (isLive && this.wasLive) this.#tell("resync", {});
-    this.wasLive ||= isLive;
-    if (!isLive && !this.isOver) this.#ask();
+    if (this.hasFailed) this.#tell("resync", {});
+    else this.count();
   }
 
   #tell(/** @type {string} */ kind, /** @type {any} */ detail) {

@@ -41,7 +41,7 @@ export function entryRow(app, entry, names) {
   const { words } = app;
   const undone = /^undo_(.+)$/.exec(entry.action);
   const what = words.say(`log_${undone ? undone[1] : entry.action}`).replace(/^log_/, "");
-  const whom = entry.user_id ? person(app, entry.user_id, names) : null;
+  const whom = entry.user_id && entry.user_id !== entry.by ? person(app, entry.user_id, names) : null;
   const details = [];
   if (entry.reason) details.push(h("q", null, h("bdi", null, entry.reason)));
   if (entry.until_ms) details.push(words.say("log_until", { date: words.date(entry.until_ms / 1000) }));
@@ -51,13 +51,7 @@ export function entryRow(app, entry, names) {
   return h(
     "li",
     { tabindex: "-1" },
-    h(
-      "div",
-      null,
-      entry.by ? person(app, entry.by, names) : h("span", null, words.say("log_server")),
-      h("span", { class: "what" }, undone ? words.say("log_undid", { what }) : what),
-      whom,
-    ),
+    h("div", null, entry.by ? person(app, entry.by, names) : words.say("log_server"), " ", undone ? words.say("log_undid", { what }) : what, " ", whom),
     details.length ? h("div", { class: "muted details" }, details.flatMap((one, at) => (at ? [" · ", one] : [one]))) : null,
     h("div", { class: "muted when" }, when(app, entry.at_ms / 1000), undo(app, entry)),
   );

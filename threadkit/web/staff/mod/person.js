@@ -49,7 +49,7 @@ function content(app, card, again, signal) {
     section(words.say("newest_comments"), card.comments.length ? h("div", { class: "cards" }, card.comments.map((/** @type {any} */ item) => commentCard(app, item).element)) : h("p", { class: "muted" }, words.say("wrote_nothing"))),
     ...(counts.comments > card.comments.length ? [h("p", null, h("a", { href: link("comments", { author: user.id, name }) }, words.say("all_theirs")))] : []),
     section(words.say("history"), card.log.length ? h("ol", { class: "log" }, card.log.map((/** @type {any} */ entry) => entryRow(app, entry, { [user.id]: user.name }))) : h("p", { class: "muted" }, words.say("history_none"))),
-  ];
+  ].filter(Boolean);
 }
 
 /** @param {string} title @param {any} inside */

@@ -2,17 +2,17 @@
 
 import { button, empty, h } from "../ui.js";
 import { Bulk } from "./bulk.js";
-import { Claims } from "./claims.js";
 import { ACTIONS, KEYS, askReason, decide, kindOf, mayGoOn, offer, undoLast, undoOne } from "./deciding.js";
 import { feedOf } from "./feed.js";
 import { filters } from "./filters.js";
 import { help, listen } from "./keys.js";
+import { Looking } from "./looking.js";
 import { nameOf } from "./names.js";
 import { Pile } from "./pile.js";
 import { link, query, read } from "./places.js";
 
 const TOGETHER_MS = 250;
-const NARROW = "(max-width: 47.99rem)";
+const GLIMPSE = 100;
 
 /** @param {import("../shell.js").App} app @param {HTMLElement} place @param {string[]} rest */
 export async function show(app, place, rest) {
@@ -26,22 +26,21 @@ class Queue {
   constructor(app, place, wanted) {
     this.app = app;
     this.wanted = wanted;
-    /** @type {string | null} */
-    this.current = null;
     /** @type {Set<string>} being decided about at this moment */
     this.busy = new Set();
     this.until = new AbortController();
-    this.claims = new Claims(app, (id, by) => this.pile.cards.get(id)?.claimed(by));
     const { words } = app;
     this.list = h("div", { class: "cards" });
     this.foot = h("div", { class: "foot" });
     this.total = h("span", { class: "muted" });
     this.state = h("span", { class: "live muted", role: "status" });
-    this.bar = h("div", { class: "thumb", role: "group", "aria-label": words.say("thumb_bar"), hidden: true }, ACTIONS.map((action) => button(words.say(`action_${action}`), () => this.act(action), { class: kindOf(action) })));
+    this.about = h("p", { class: "about muted" });
+    this.bar = h("div", { class: "thumb", role: "group", "aria-label": words.say("thumb_bar"), hidden: true }, this.about, ACTIONS.map((action) => button(words.say(`action_${action}`), () => this.act(action), { class: kindOf(action) })));
     const { author: author_id, page: page_id, reason, reported } = wanted;
     this.pile = new Pile(app, this.list, { author_id, page_id, reason, reported }, this.busy, (id) => this.#options(id));
+    this.looking = new Looking(app, this.pile, this.list, (card) => this.#about(card), this.until.signal);
     this.bulk = new Bulk(app, this.pile, (action) => this.#decideAll(action));
-    this.near = new IntersectionObserver((seen) => seen.forEach((one) => one.isIntersecting && this.#reports(/** @type {HTMLElement} */ (one.target))));
+    this.near = new IntersectionObserver((seen) => seen.forEach((one) => one.isIntersecting && this.#reports(/** @type {HTMLElement} */ (one.target))), { rootMargin: "400px" });
     place.append(
       h("div", { class: "view-head" }, h("h1", null, words.say("view_queue")), this.total, this.state, button(words.say("keys_button"), () => help(app), { class: "quiet keys-button" })),
       filters(app, wanted),
@@ -59,28 +58,27 @@ class Queue {
     this.feed.addEventListener("resync", () => this.#soon(), { signal });
     this.feed.addEventListener("counts", (event) => this.#counted(/** @type {CustomEvent} */ (event).detail), { signal });
     this.feed.addEventListener("state", () => this.#live(), { signal });
-    this.feed.addEventListener("claimed", (event) => this.#claimed(/** @type {CustomEvent} */ (event).detail), { signal });
-    this.feed.addEventListener("released", (event) => this.#claimed(/** @type {CustomEvent} */ (event).detail), { signal });
+    for (const kind of ["claimed", "released"]) {
+      this.feed.addEventListener(kind, (event) => this.#claimed(/** @type {CustomEvent} */ (event).detail), { signal });
+    }
     this.feed.addEventListener("decided", (event) => this.#decided(/** @type {CustomEvent} */ (event).detail), { signal });
-    this.list.addEventListener("focusin", (/** @type {FocusEvent} */ event) => this.#set(/** @type {HTMLElement} */ (event.target).closest("article")?.dataset.id ?? null), { signal });
-    addEventListener("scroll", () => this.#scrolled(), { signal, passive: true });
     this.deaf = listen({
-      j: () => this.step(1),
-      k: () => this.step(-1),
+      j: () => this.looking.step(1),
+      k: () => this.looking.step(-1),
       a: () => this.act("approve"),
       r: () => this.act("reject"),
       s: () => this.act("spam"),
       d: () => this.act("delete"),
       u: () => undoLast(this.app),
-      x: () => this.current && this.bulk.toggle(this.current),
-      o: () => this.#card?.context(),
-      Enter: () => this.#card?.context(),
+      x: () => this.looking.id && this.bulk.toggle(this.looking.id),
+      o: () => this.looking.card?.context(),
+      Enter: () => this.looking.card?.context(),
       "?": () => help(this.app),
     });
     this.#live();
     await this.pile.load();
     this.#draw();
-    if (this.pile.ids.length) this.#set(this.pile.ids[0]);
+    this.looking.begin();
   }
 
   leave() {
@@ -88,27 +86,22 @@ class Queue {
     this.near.disconnect();
     this.deaf?.();
     clearTimeout(this.soon);
-    this.claims.close();
     document.body.classList.remove("choosing");
-  }
-
-  get #card() {
-    return this.current ? this.pile.cards.get(this.current) : undefined;
   }
 
   #options(/** @type {string} */ id) {
     const { words } = this.app;
     return {
+      hasKeys: true,
       actions: () => ACTIONS.map((action) => ({ id: action, label: words.say(`action_${action}`), key: KEYS[action], kind: kindOf(action), then: () => this.decide(action, id) })),
       select: () => this.bulk.changed(),
-      more: (/** @type {any} */ item) => [
+      aside: (/** @type {any} */ item) =>
         h(
           "details",
           { class: "more" },
           h("summary", null, words.say("more")),
           h("div", { class: "row" }, button(words.say("reject_with_reason"), () => this.decide("reject", id, true)), h("a", { class: "button", href: link("queue", { author: item.comment.a }) }, words.say("only_author")), h("a", { class: "button", href: link("queue", { page: item.page_id }) }, words.say("only_page"))),
         ),
-      ],
     };
   }
 
@@ -122,10 +115,10 @@ class Queue {
     const had = this.pile.cards.size;
     const fresh = await this.pile.load();
     if (this.until.signal.aborted) return;
-    if (this.current && !this.pile.cards.has(this.current)) this.current = null;
+    if (!this.looking.card) this.looking.id = null;
     this.#draw();
     if (had && fresh.length) this.app.announce(this.app.words.say("new_items", { n: fresh.length }));
-    if (!this.current && this.pile.ids.length) this.#set(this.pile.ids[0]);
+    if (!this.looking.id) this.looking.begin();
   }
 
   #draw() {
@@ -146,7 +139,7 @@ class Queue {
     try {
       const [first] = await this.pile.more();
       this.#draw();
-      if (first) this.focus(first);
+      if (first) this.looking.focus(first);
     } catch (error) {
       pressed.disabled = false;
       this.app.toast(this.app.sentence(error));
@@ -159,53 +152,16 @@ class Queue {
     this.state.textContent = this.app.words.say(isLive ? "live" : "not_live");
   }
 
-  // --- Which one -----------------------------------------------------------------------------------------------------
-
-  /** @param {string | null} id */
-  #set(id) {
-    if (!id || id === this.current) return;
-    this.#card?.element.classList.remove("current");
-    this.#card?.element.setAttribute("tabindex", "-1");
-    this.current = id;
-    this.#card?.element.classList.add("current");
-    this.#card?.element.setAttribute("tabindex", "0");
-    this.claims.look(this.#card?.isTaken ? null : id);
-  }
-
-  /** @param {string | null} id */
-  focus(id) {
-    const card = id ? this.pile.cards.get(id) : undefined;
-    if (!card) return;
-    card.element.focus({ preventScroll: true });
-    card.element.scrollIntoView({ block: matchMedia(NARROW).matches ? "start" : "nearest" });
-  }
-
-  step(/** @type {number} */ by) {
-    const { ids } = this.pile;
-    const hasFocus = this.#card?.element.contains(document.activeElement);
-    this.focus(!this.current || !hasFocus ? (this.current ?? ids[0]) : (this.pile.beside(this.current, by) ?? this.current));
-  }
-
-  /** On a phone the one that is looked at is the one that is there. */
-  #scrolled() {
-    if (this.drawing || !matchMedia(NARROW).matches) return;
-    this.drawing = requestAnimationFrame(() => {
-      this.drawing = 0;
-      const middle = innerHeight * 0.4;
-      const over = (/** @type {string} */ id) => {
-        const box = /** @type {any} */ (this.pile.cards.get(id)).element.getBoundingClientRect();
-        return box.top <= middle && box.bottom >= middle;
-      };
-      if (this.current && this.pile.cards.has(this.current) && over(this.current)) return;
-      this.#set(this.pile.ids.find(over) ?? null);
-    });
+  /** Whom the buttons under the thumb are about. @param {import("./card.js").CommentCard} card */
+  #about({ item }) {
+    this.about.replaceChildren(h("bdi", null, this.app.words.name(item.comment.n)), ": ", h("bdi", null, item.comment.t.slice(0, GLIMPSE)));
   }
 
   // --- Deciding ------------------------------------------------------------------------------------------------------
 
   act(/** @type {string} */ action) {
     if (this.bulk.chosen.length) return this.#decideAll(action);
-    if (this.current && this.pile.cards.has(this.current)) return this.decide(action, this.current);
+    if (this.looking.card) return this.decide(action, this.looking.card.id);
   }
 
   /** It leaves at once, and comes back when the server says no. @param {string} action @param {string} id @param {boolean} [withReason] */
@@ -232,15 +188,13 @@ class Queue {
 
   /** It goes, and the next one is looked at. @param {string} id */
   #take(id) {
-    const next = this.pile.beside(id, 1) ?? this.pile.beside(id, -1);
-    const isCurrent = id === this.current;
-    this.claims.decided(id);
+    const isLookedAt = id === this.looking.id;
+    const next = this.looking.leave(id);
     const putBack = this.pile.take(id);
-    if (isCurrent) this.current = null;
     this.pile.waiting = Math.max(0, this.pile.waiting - 1);
     this.#draw();
-    if (next && isCurrent) this.focus(next);
-    else if (isCurrent) this.app.place.focus();
+    if (next) this.looking.focus(next);
+    else if (isLookedAt) this.app.place.focus();
     return putBack;
   }
 
@@ -257,7 +211,7 @@ class Queue {
       }
       card.say(app.words.say("changed_meanwhile"), "warn");
     } else card.say(app.sentence(error));
-    this.focus(card.id);
+    this.looking.focus(card.id);
   }
 
   async #undo(/** @type {string[]} */ entries, /** @type {string[]} */ ids) {
@@ -270,7 +224,7 @@ class Queue {
     if (this.until.signal.aborted) return;
     for (const id of ids) this.pile.forgive(id);
     await this.refresh();
-    this.focus(ids[0]);
+    this.looking.focus(ids[0]);
   }
 
   async #decideAll(/** @type {string} */ action) {
@@ -282,13 +236,15 @@ class Queue {
       const { done, failed } = await app.api.call("POST", "/v1/moderation/bulk", { action, ids, seen, expects: "pending" });
       const decided = Object.keys(done);
       const next = pile.ids.find((id) => !(id in done));
-      for (const id of decided) this.pile.take(id);
-      if (this.current && this.current in done) this.current = null;
+      for (const id of decided) {
+        this.looking.leave(id);
+        pile.take(id);
+      }
       this.#draw();
       if (decided.length) offer(app, app.words.say(`done_all_${action}`, { n: decided.length }), () => this.#undo(Object.values(done), decided));
       for (const [id, code] of Object.entries(failed)) pile.cards.get(id)?.say(app.words.has(`error_${code}`) ? app.words.say(`error_${code}`) : app.words.say("failed"));
       if (Object.keys(failed).length) app.toast(app.words.say("some_failed", { n: Object.keys(failed).length }));
-      if (next) this.focus(next);
+      if (next) this.looking.focus(next);
       else app.place.focus();
       this.#soon(0);
     });
@@ -297,9 +253,7 @@ class Queue {
   // --- What the others do --------------------------------------------------------------------------------------------
 
   #claimed(/** @type {any} */ { comment_id, claimed_by }) {
-    const card = this.pile.cards.get(comment_id);
-    card?.claimed(claimed_by ?? null);
-    if (card && comment_id === this.current && !card.isTaken) this.claims.look(comment_id);
+    this.looking.claimed(comment_id, claimed_by ?? null);
   }
 
   #counted(/** @type {any} */ counts) {
@@ -313,12 +267,12 @@ class Queue {
     const hadFocus = card.element.contains(document.activeElement);
     const name = await nameOf(this.app, by);
     if (!this.pile.cards.has(comment_id)) return;
-    const isCurrent = comment_id === this.current;
-    if (isCurrent && hadFocus) this.#take(comment_id);
+    if (hadFocus) this.#take(comment_id);
     else {
+      this.looking.leave(comment_id);
       this.pile.take(comment_id);
-      if (isCurrent) this.current = null;
       this.#draw();
+      if (!this.looking.id) this.looking.begin();
     }
     const author = this.app.words.name(card.item.comment.n);
     this.app.toast(this.app.words.say(`other_${status}`, { name, author }));

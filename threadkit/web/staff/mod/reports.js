@@ -26,7 +26,9 @@ export async function show(app, place) {
       return null;
     }
     if (!report.comment) return null;
-    const card = new CommentCard(app, report, { showsStatus: true, actions: () => actions(card) });
+    /** @type {CommentCard | undefined} */
+    let card = undefined;
+    card = new CommentCard(app, report, { showsStatus: true, actions: () => actions(card) });
     groups.set(report.comment_id, { card, reports: [report] });
     card.reported([report]);
     card.actions();
@@ -62,7 +64,7 @@ export async function show(app, place) {
 
   const again = () => {
     feed.count();
-    if (place.isConnected) app.go("reports");
+    if (app.place.querySelector(".view-reports")) app.go("reports");
   };
 
   await listing(

@@ -1,0 +1,26 @@
+"""How often somebody may be wrong at the second step: counted before a try is looked at, and given back when it was right."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from threadkit.ids import UserId
+from threadkit.ratelimit.windows import Window, Windows
+
+MOST_A_DAY = 50
+
+
+class Tries:
+    def __init__(self, windows: Windows, *, per_hour: int) -> None:
+        self._windows = windows
+        self._limits = (
+            Window("second-step-hour", per_hour, 3600),
+            Window("second-step-day", MOST_A_DAY, 86_400),
+        )
+
+    @asynccontextmanager
+    async def one(self, user_id: UserId) -> AsyncIterator[None]:
+        """What raises within was a wrong try."""
+        spent = [await self._windows.spend(limit, user_id) for limit in self._limits]
+        yield
+        for one in spent:
+            await self._windows.give_back(one)

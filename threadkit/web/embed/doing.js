@@ -1,0 +1,100 @@
+// What a reader does with a comment: reads on, votes, replies, and opens what belongs to it. Nobody needs it to see the
+// first comments, so it comes after them.
+
+const WINDOW = "25";
+
+/** @param {any} app @param {HTMLButtonElement} more */
+export async function readOn(app, more) {
+  more.disabled = true;
+  try {
+    const query = new URLSearchParams({ ...app.page, sort: app.sort, limit: WINDOW, cursor: app.thread.next ?? "" });
+    const answer = await app.api.get(`/v1/comments?${query}`);
+    await app.drawn;
+    const added = app.thread.take(answer, { isMore: true });
+    if (!(await (app.drawn = app.draw(added)))) return;
+    app.showFoot();
+    app.views.get(added[0])?.article.focus();
+    app.announce(app.words.say("loaded", { n: added.length }));
+  } catch (error) {
+    more.disabled = false;
+    app.complain(error);
+  }
+}
+
+/** @param {any} app @param {string} id @param {HTMLButtonElement} show */
+export async function loadReplies(app, id, show) {
+  const comment = app.thread.comments.get(id);
+  if (!comment) return;
+  show.disabled = true;
+  try {
+    const query = new URLSearchParams({ sort: app.sort, ...(comment.cursor ? { cursor: comment.cursor } : {}) });
+    const answer = await app.api.get(`/v1/comments/${id}/replies?${query}`);
+    await app.drawn;
+    const added = app.thread.takeReplies(id, answer);
+    app.views.get(id)?.replies(comment);
+    if (await (app.drawn = app.draw(added))) app.views.get(added[0])?.article.focus();
+  } catch (error) {
+    show.disabled = false;
+    app.complain(error);
+  }
+}
+
+/** @param {any} app @param {string} id @param {"up" | "down"} direction */
+export async function vote(app, id, direction) {
+  const comment = app.thread.comments.get(id);
+  if (!comment || !(await app.person("vote"))) return;
+  const takeBack = app.thread.vote(id, direction);
+  app.refresh(id);
+  try {
+    const counted = await app.api.call("POST", `/v1/comments/${id}/vote`, { direction });
+    Object.assign(comment, { up: counted.upvotes, down: counted.downvotes, vote: counted.user_vote });
+    app.tell("voted", { id, vote: counted.user_vote });
+  } catch (error) {
+    takeBack();
+    app.complain(error);
+  }
+  app.refresh(id);
+}
+
+/** @param {any} app @param {string} id */
+export async function reply(app, id) {
+  const { Composer } = await import("./composer.js");
+  app.replying?.close();
+  const view = app.views.get(id);
+  if (!view) return;
+  app.replying = new Composer(app, { parent: id });
+  view.slot.replaceChildren(app.replying.element);
+  app.replying.focus();
+}
+
+/** @param {any} app @param {HTMLElement} anchor @param {string} id */
+export async function openMenu(app, anchor, id) {
+  (await import("./menu.js")).openMenu(app, anchor, id);
+}
+
+/** @param {any} app @param {HTMLElement} anchor @param {Event} event @param {any} comment */
+export async function showCard(app, anchor, event, comment) {
+  // A finger does not hover, and what a click focuses is shown by the click.
+  if (event.type === "pointerenter" ? /** @type {PointerEvent} */ (event).pointerType !== "mouse" : event.type === "focus" && !anchor.matches(":focus-visible")) return;
+  (await import("./card.js")).showCard(app, anchor, comment, event.type);
+}
+
+/** @param {any} app @param {HTMLElement} anchor */
+export async function openAccount(app, anchor) {
+  if (!app.api.session) return void app.person();
+  (await import("./account.js")).openAccount(app, anchor);
+}
+
+/** @param {any} app @param {HTMLElement} anchor */
+export async function openNotifications(app, anchor) {
+  (await import("./account.js")).openNotifications(app, anchor);
+}
+
+/** Somebody for whom the page around us vouches. @param {any} app @param {string} token */
+export async function welcome(app, token) {
+  try {
+    app.api.keep(await app.api.call("POST", "/v1/auth/sso", { token }));
+  } catch (error) {
+    app.complain(error);
+  }
+}
