@@ -74,7 +74,7 @@ async def test_an_owner_gives_a_role_and_takes_it(
 async def test_a_moderator_is_sent_to_where_their_work_is(server: Server, visit: Any) -> None:
     desk = await office(server, visit, appoint(server, "moderator"), "settings")
     await expect(desk.page.get_by_role("heading", name="This page is for owners and admins")).to_be_visible()
-    assert await desk.links().evaluate_all("links => links.map((one) => one.dataset.view)") == ["elsewhere"]
+    assert await desk.links().evaluate_all("links => links.map((one) => one.dataset.view)") == ["elsewhere", "account"]
     for view in VIEWS:
         await desk.open(view)
         await expect(desk.page.get_by_role("link", name="Go to moderation")).to_be_visible()
@@ -87,7 +87,7 @@ async def test_a_moderator_is_sent_to_where_their_work_is(server: Server, visit:
 async def test_an_admin_sees_what_admins_may_do(server: Server, visit: Any) -> None:
     desk = await office(server, visit, appoint(server, "admin"))
     seen = await desk.links().evaluate_all("links => links.map((one) => one.dataset.view)")
-    assert seen == ["overview", "look", "people", "usage", "log", "danger"]
+    assert seen == ["overview", "look", "people", "usage", "log", "danger", "account"]
     for view in seen:
         await desk.open(view)
         await expect(desk.page.get_by_role("alert")).to_have_count(0)
