@@ -1,14 +1,16 @@
 """The danger zone, on sites that nobody needs; and sites made and left."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 from playwright.async_api import expect
 
+from tests.e2e.conftest import PUBLIC
 from tests.e2e.owners import Outside, make_proof_old, office
 from tests.e2e.staff import appoint
-from tests.integration.server.program import Server, run
+from tests.integration.server.program import Server, environment, run, serving
 
 
 async def test_posting_is_switched_off_and_on(
@@ -78,3 +80,24 @@ async def test_where_the_server_does_not_let_owners_make_sites_it_says_how(serve
     await box.get_by_role("button", name="Make another site").click()
     await expect(box).to_contain_text("threadkit site create NAME DOMAIN")
     assert [said for said in desk.complaints if "403" not in said] == []
+
+
+async def test_where_the_server_lets_them_owners_make_another_site(short_folder: Path, visit: Any) -> None:
+    env = environment(PROJECT_ID_PUBLIC=PUBLIC, THREADKIT_OWNERS_CREATE_SITES="true")
+    with serving(short_folder / "sites", env=env) as server:
+        done = run("site", "set", PUBLIC, "auth.password=true", "--data", str(server.folder), env=env)
+        assert done.returncode == 0, done.stdout + done.stderr
+        desk = await office(server, visit, appoint(server, "owner"), "sites")
+        await desk.button("Make another site").click()
+        box = desk.page.get_by_role("dialog", name="Make another site")
+        await box.get_by_label("Name").fill("Another")
+        await box.get_by_label("Domain").fill("another.example.org")
+        await box.get_by_role("button", name="Make another site").click()
+        shown = desk.page.get_by_role("dialog", name="The site is there")
+        await expect(shown).to_contain_text("tk_sec_")
+        await shown.get_by_role("button", name="Close").click()
+        # It is the one that is shown now, and there is nothing in it yet.
+        await desk.page.get_by_role("link", name="Overview").click()
+        await expect(desk.page.get_by_role("heading", name="First steps")).to_be_visible()
+        assert await desk.page.locator("select.site").input_value() == "Another"
+        assert desk.complaints == []

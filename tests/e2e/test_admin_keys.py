@@ -38,9 +38,7 @@ async def test_a_secret_key_is_replaced_after_showing_again_who_it_is(
     assert [said for said in desk.complaints if "403" not in said] == []
 
 
-async def test_without_showing_who_it_is_nothing_changes(
-    server: Server, visit: Any, site: Callable[..., str], api: httpx.Client
-) -> None:
+async def test_without_showing_who_it_is_nothing_changes(server: Server, visit: Any, site: Callable[..., str]) -> None:
     public = site()
     owner = appoint(server, "owner", site=public)
     desk = await office(server, visit, owner, "keys")
