@@ -16,7 +16,7 @@ from threadkit import logs
 from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
 from threadkit.moderation.rules import LinksRule, RepeatedRule, ScreeningRules, TooFastRule
-from threadkit.settings import Accounts, LimitSettings, Settings
+from threadkit.settings import Accounts, BackupSettings, LimitSettings, Settings
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
 from threadkit.storage.bundled import BundledStore
 
@@ -50,7 +50,15 @@ def settings(short_folder: Path) -> Settings:
     folder = str(short_folder / "store")
     # Tests are quicker than people; what limits do has tests of its own.
     limits = LimitSettings(enabled=False, requests_at_once=1000, requests_in_a_burst=1000)
-    return Settings(data=folder, secret=SECRET, log_level="error", access_log=False, accounts=accounts, limits=limits)
+    return Settings(
+        data=folder,
+        secret=SECRET,
+        log_level="error",
+        access_log=False,
+        accounts=accounts,
+        limits=limits,
+        backup=BackupSettings(enabled=False),  # a test's clock may go on by days
+    )
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from threadkit.backup.erasures import ErasureJournal
+from threadkit.backup.schedule import BackupSchedule
 from threadkit.clock import Clock, SystemClock
 from threadkit.comments.leaving import Leaving
 from threadkit.comments.queries import CommentQueries
@@ -163,6 +165,8 @@ class Services:
     rerendering: Rerendering
     rankings: RankingQueries
     reranker: Reranker
+    backups: BackupSchedule
+    erasures: ErasureJournal
     outbox_queries: OutboxQueries
     dead_letters: DeadLetters
     tally: Tally
@@ -193,6 +197,7 @@ class Services:
         await self.deletions.start()
         if not is_worker:
             await self.hub.start()
+            await self.backups.start()
 
     async def stop(self) -> None:
         """In this order, and each whatever became of the others."""
@@ -203,7 +208,7 @@ class Services:
             stack.push_async_callback(self.outside.close)
             for part in (
                 *(self.listener, self.office, self.outbox, self.tally, self.request_limits),
-                *(self.reranker, self.deletions, self.hub),
+                *(self.reranker, self.deletions, self.hub, self.backups),
             ):
                 stack.push_async_callback(part.stop)
 
@@ -320,6 +325,7 @@ def build(
     screener = Screener(redis=redis, keys=keys, clock=clock, learning=learning_filter, outside=outside.checks)
     reporters = ReporterRecords(redis=redis, keys=keys)
     reporters.register(outbox.handlers)
+    erasures = ErasureJournal(settings.backup_folder, clock)
     users = UserService(
         redis=redis,
         keys=keys,
@@ -339,6 +345,7 @@ def build(
             reporters=reporters,
             on_deletion=accounts.on_deletion,
         ),
+        journal=erasures,
     )
     snapshots = Snapshots(clock=clock, keys=keys, listener=listener)
     threads = ThreadReader(
@@ -407,6 +414,7 @@ def build(
         snapshots=snapshots,
         gate=ModerationGate(screener=screener, turnstile=outside.turnstile, decisions=decisions),
         quotas=quotas,
+        journal=erasures,
         on_posted=on_posted,
         on_changed=outbox.wake,
     )
@@ -503,6 +511,7 @@ def build(
         reports=reports,
         appeals=appeals,
     )
+    comment_search = CommentSearch(redis=redis, keys=keys, queries=comment_queries)
     rebuild = RebuildService(store=store, keys=keys, clock=clock, site_queries=site_queries)
     rerendering = Rerendering(redis=redis, keys=keys, queries=comment_queries)
     doctor = DoctorService(
@@ -517,7 +526,6 @@ def build(
             samples=rebuild,
         )
     )
-    comment_search = CommentSearch(redis=redis, keys=keys, queries=comment_queries)
     return Services(
         settings=settings,
         keyring=keyring,
@@ -604,6 +612,8 @@ def build(
         ),
         moderation_log=moderation_log,
         outbox=outbox,
+        backups=BackupSchedule(store=store, keys=keys, clock=clock, settings=settings, fingerprint=keyring.fingerprint),
+        erasures=erasures,
         outbox_queries=outbox_queries,
         dead_letters=DeadLetters(redis=redis, keys=keys, clock=clock, queries=outbox_queries),
         tally=tally,

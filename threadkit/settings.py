@@ -140,6 +140,15 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
     poll_every_s: Annotated[int, Meta(ge=1, le=3600)] = 20
 
 
+class BackupSettings(Struct, frozen=True, kw_only=True):
+    """When the server makes a backup by itself, where to, and how many are kept."""
+
+    enabled: bool = True
+    at: Annotated[str, Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", min_length=5, max_length=5)] = "03:30"
+    keep: Annotated[int, Meta(ge=1, le=1000)] = 14
+    folder: Annotated[str, Meta(min_length=1, max_length=4096)] | None = None
+
+
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
 PerDay = Annotated[int, Meta(ge=1, le=10_000_000)]
 
@@ -215,6 +224,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     limits: LimitSettings = LimitSettings()
     live: LiveSettings = LiveSettings()
+    backup: BackupSettings = BackupSettings()
     accounts: Accounts = Accounts()
     counters: CounterSettings = CounterSettings()
     notifications: NotificationSettings = NotificationSettings()
@@ -231,6 +241,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def data_folder(self) -> Path:
         return Path(self.data)
+
+    @property
+    def backup_folder(self) -> Path:
+        return Path(self.backup.folder) if self.backup.folder else self.data_folder / "backups"
 
     @property
     def base_url(self) -> str:

@@ -3,6 +3,7 @@
 import click
 
 from threadkit import __version__
+from threadkit.cli.backup import backup
 from threadkit.cli.common import Sentences
 from threadkit.cli.config import config
 from threadkit.cli.doctor import doctor
@@ -45,6 +46,7 @@ for command in (
     user,
     page,
     owner_link,
+    backup,
     keys,
     doctor,
     rebuild,

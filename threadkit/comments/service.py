@@ -84,6 +84,12 @@ class Gate(Protocol):
     ) -> None: ...
 
 
+class Journal(Protocol):
+    """Remembers outside the store what its author deleted, for the day an older backup is put back."""
+
+    async def note_comment(self, site_id: SiteId, comment_id: CommentId) -> None: ...
+
+
 class CommentService:
     def __init__(
         self,
@@ -98,6 +104,7 @@ class CommentService:
         snapshots: Snapshots,
         gate: Gate,
         quotas: Quotas,
+        journal: Journal,
         on_posted: Callable[[SiteId], None],
         on_changed: Callable[[SiteId], None],
     ) -> None:
@@ -109,6 +116,7 @@ class CommentService:
         self._snapshots = snapshots
         self._gate = gate
         self._quotas = quotas
+        self._journal = journal
         self._on_posted = on_posted
         self._on_changed = on_changed
         self._post_comment = PostComment(redis, keys)
@@ -251,7 +259,17 @@ class CommentService:
             raise CommentNotFound
         self._snapshots.drop(comment.page_id)
         self._on_changed(site.id)
+        await self._journal.note_comment(site.id, comment.id)
         return None
+
+    async def delete_again(self, site_id: SiteId, comment_id: CommentId) -> bool:
+        """In a restored store: what its author deleted after the backup was made. Whether there was something to do."""
+        for comment in await self._queries.by_ids(site_id, [comment_id]):
+            ancestors = await self._queries.ancestors(comment)
+            by, now_ms = comment.author_id, self._clock.now_ms()
+            if await self._delete_comment(comment, ancestors, fields=deleted_fields(), by=by, now_ms=now_ms):
+                return True
+        return False
 
     async def pin(self, site: Site, comment_id: CommentId, *, by: UserId) -> PinState:
         comment = await self._existing(site, comment_id)

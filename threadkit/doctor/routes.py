@@ -63,7 +63,7 @@ async def doctor(
         browser_ms=browser_ms,
         websocket=websocket,
     )
-    is_whole = await services.site_queries.first() == site.id
+    is_whole = await services.site_queries.first_id() == site.id
     found = await services.doctor.examine([site], whole_server=is_whole, asked=asked)
     view = DoctorView(
         is_healthy=found.is_healthy,

@@ -59,7 +59,7 @@ async def requires_operator(connection: Connection, handler: BaseRouteHandler) -
             raise OperatorRequired
     services: Services = connection.app.state.services
     opened: OpenedSite = connection.scope["state"]["opened"]
-    if opened.site.id != await services.site_queries.first():
+    if opened.site.id != await services.site_queries.first_id():
         raise OperatorRequired
 
 

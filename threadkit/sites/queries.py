@@ -52,8 +52,8 @@ class SiteQueries:
         sites = [await self.by_id(site_id) for site_id in site_ids]
         return [site for site in sites if site is not None]
 
-    async def first(self) -> SiteId | None:
-        """The oldest site of the server."""
+    async def first_id(self) -> SiteId | None:
+        """The site that was made first: whoever owns it runs this server."""
         found = await self._redis.zrange(self._keys.shared.sites(), 0, 0)
         return SiteId(found[0]) if found else None
 

@@ -125,7 +125,7 @@ class Sample(Struct, frozen=True):
     seen: int
 
 
-class _Places:
+class Places:
     """Which schema entry a key belongs to. Trying all patterns on each of millions of keys would take minutes."""
 
     def __init__(self) -> None:
@@ -169,7 +169,7 @@ class FootprintService:
     async def measure(self, *, among: Container[str] | None = None) -> Footprint:
         """Everything under the prefix; with `among`, only keys with one of these ids in them."""
         patterns: dict[str, _Pattern] = {}
-        places = _Places()
+        places = Places()
         chance = random.Random(0)  # noqa: S311 - only chooses what is measured
         async for key in self._scan():
             parts = key.replace("{", ":").replace("}", ":").split(":")
@@ -183,7 +183,7 @@ class FootprintService:
     async def sample(self, *, most: int) -> Sample:
         """Look at so many keys and no more. The store goes through them in no order of ours, so these stand for all."""
         counts: dict[tuple[Of, str], int] = defaultdict(int)
-        places, seen = _Places(), 0
+        places, seen = Places(), 0
         async for key in self._scan():
             seen += 1
             if entry := places.entry_of(key, key.replace("{", ":").replace("}", ":").split(":")):

@@ -612,6 +612,18 @@ class GlobalKeys(_Group):
     def stamp(self) -> str:
         return "threadkit:stamp"
 
+    @key(Kind.HASH, "which backup is being put back; nothing starts on the store until it is", writers="backup")
+    def restoring(self) -> str:
+        return "threadkit:restoring"
+
+    @key(Kind.HASH, "when a server last tried to make a backup, and when one was made", writers="backup")
+    def backups(self) -> str:
+        return "threadkit:backups"
+
+    @key(Kind.STRING, "the worker that makes the backup of the day", writers="backup", ttl_s=60)
+    def backup_lease(self) -> str:
+        return "lock:backup"
+
     @key(Kind.STRING, "shows that the store takes writes", writers="storage", ttl_s=1)
     def write_probe(self) -> str:
         return "threadkit:probe"

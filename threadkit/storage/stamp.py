@@ -16,6 +16,12 @@ async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Cloc
     await redis.hsetnx(stamp, "schema_version", str(SCHEMA_VERSION))
     await redis.hsetnx(stamp, "created_at", iso(clock.now_ms()))
     await redis.hsetnx(stamp, "secret", keyring.fingerprint)
+    # After the stamp: a restore that begins in this moment sees it, or we see the restore.
+    if restoring := await redis.hget(keys.shared.restoring(), "file"):
+        raise CannotStart(
+            f"The backup {restoring} was not put back to the end, so the data is not complete. "
+            "Run `threadkit backup restore` with it once more; it begins anew."
+        )
     found = await redis.hgetall(stamp)
     version = int(found["schema_version"])
     if version > SCHEMA_VERSION:

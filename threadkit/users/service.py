@@ -65,6 +65,12 @@ class Traces(Protocol):
         """All of it, for the person themselves."""
 
 
+class Journal(Protocol):
+    """Remembers outside the store who left, for the day an older backup is put back."""
+
+    async def note_user(self, user_id: UserId) -> None: ...
+
+
 class UserService:
     def __init__(
         self,
@@ -77,6 +83,7 @@ class UserService:
         site_queries: SiteQueries,
         roles: RoleService,
         traces: Traces,
+        journal: Journal,
     ) -> None:
         self._redis = redis
         self._keys = keys
@@ -86,6 +93,7 @@ class UserService:
         self._site_queries = site_queries
         self._roles = roles
         self._traces = traces
+        self._journal = journal
         self._remove = RemoveUser(redis, keys)
         self._end_sessions = EndSessions(redis, keys)
 
@@ -160,6 +168,7 @@ class UserService:
     async def leave(self, user: User) -> Departure:
         """Delete an account. The profile goes last, so that a crash in between leaves a way to ask again."""
         keys = self._keys.user(user.id)
+        await self._journal.note_user(user.id)
         # Other devices first, so that nothing new is written while the old is taken away.
         await self._end_sessions(user.id)
         comments, votes = await self._traces.forget(user.id)

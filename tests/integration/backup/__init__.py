@@ -1,0 +1,1 @@
+"""Backups: made, looked at, put back."""

@@ -1,0 +1,1 @@
+"""Backups: the whole store in one file, and back again."""

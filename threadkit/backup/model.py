@@ -1,0 +1,85 @@
+"""What a backup is, what is told about it, and what can be wrong with it."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from threadkit.errors import CannotStart
+
+FORMAT = 1
+
+# Without these people must sign in again, and nothing else is lost. Password hashes stay: whoever has nothing but a
+# password could not come back otherwise.
+SECRETS = frozenset(
+    (
+        *("session", "provider_session", "session_lock", "sessions"),
+        *("verification", "provider_state", "owner_link"),
+    )
+)
+
+
+class BackupFailed(CannotStart):
+    """A backup could not be made, read or put back; the text says why and what to do."""
+
+
+class Record(NamedTuple):
+    """One key as it was, without the prefix. A later record of the same key replaces an earlier one."""
+
+    key: bytes
+    expires_ms: int
+    """When it ends; -1 never."""
+    value: bytes | None
+    """In the store's own form (DUMP); None when the key was gone again."""
+
+
+class Count(Struct, frozen=True, array_like=True):
+    """How many keys of one kind there are, and how many of these end by themselves."""
+
+    keys: int
+    passing: int
+
+
+class Header(Struct, frozen=True, kw_only=True):
+    """What stands at the beginning of the file."""
+
+    threadkit: str
+    schema_version: int
+    started_ms: int
+    finished_ms: int
+    store: str
+    prefix: str
+    is_tagged: bool
+    """Whether it was made from a cluster, whose keys name their owner in braces."""
+    secret: str
+    """The fingerprint of the server's secret."""
+    has_secrets: bool
+    is_one_moment: bool
+    """Whether everything is as it was at one and the same moment; otherwise indexes are derived again."""
+    counts: dict[str, Count]
+    body_bytes: int
+    body_sha256: str
+
+    @property
+    def keys(self) -> int:
+        return sum(count.keys for count in self.counts.values())
+
+    def number_of(self, pattern: str) -> int:
+        return self.counts[pattern].keys if pattern in self.counts else 0
+
+
+class FoundBackup(Struct, frozen=True, kw_only=True):
+    """A file in the folder of backups."""
+
+    path: Path
+    bytes: int
+    header: Header | None
+    """None when it cannot be read."""
+    verified_ms: int | None
+
+
+class Failure(Struct, frozen=True):
+    """Why the newest attempt of a server came to nothing; the next success removes it."""
+
+    at_ms: int
+    why: str

@@ -1,0 +1,185 @@
+"""Puts a backup back into an empty store.
+
+A mark stands in the store from before the first key until after the last: whatever would start on half of the data
+refuses to. Whoever comes after a crash begins anew.
+"""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from redis.exceptions import ResponseError
+
+from threadkit.backup.capture import OnProgress
+from threadkit.backup.census import Census, differences
+from threadkit.backup.file import read_records
+from threadkit.backup.model import SECRETS, BackupFailed, Count, Header, Record
+from threadkit.backup.node import Node, open_nodes
+from threadkit.backup.service import check
+from threadkit.clock import Clock, iso
+from threadkit.storage.client import Commands, Store, close_client
+from threadkit.storage.keys import SCHEMA, Keys
+from threadkit.storage.stamp import SCHEMA_VERSION
+
+BATCH = 500
+BATCH_BYTES = 4 << 20
+_TAG = re.compile(rb"^\{[^}]*\}")
+
+
+class RestoreService:
+    def __init__(self, *, store: Store, keys: Keys, clock: Clock, fingerprint: str) -> None:
+        self._store = store
+        self._keys = keys
+        self._clock = clock
+        self._fingerprint = fingerprint
+        shared = keys.shared
+        self._own = {key.encode() for key in (shared.stamp(), shared.write_probe(), shared.restoring())}
+
+    async def fill(self, path: Path, *, new_secret: bool, on_progress: OnProgress) -> Header:
+        """Everything is there when this returns, and nobody is let in before `finish`."""
+        header = check(path)
+        self._refuse_what_cannot_be_used(path, header, new_secret)
+        client = self._store.waiting_client()
+        try:
+            async with open_nodes(self._store) as nodes:
+                await self._refuse_beside_servers(nodes)
+                await self._begin(nodes, client, path)
+                await self._write(client, path, header, new_secret, on_progress)
+                await self._compare(nodes, header, new_secret)
+        finally:
+            await close_client(client)
+        return header
+
+    async def finish(self) -> None:
+        await self._store.redis.unlink(self._keys.shared.restoring())
+
+    # --- What is refused ----------------------------------------------------------------------------------------------
+
+    def _refuse_what_cannot_be_used(self, path: Path, header: Header, new_secret: bool) -> None:
+        if header.schema_version > SCHEMA_VERSION:
+            raise BackupFailed(f"{path} was made by ThreadKit {header.threadkit}. Use that version or a newer one.")
+        if self._keys.tagged and not header.is_tagged:
+            raise BackupFailed(f"{path} was made from a single store, and cannot be put back into a cluster.")
+        if header.secret != self._fingerprint and not new_secret:
+            raise BackupFailed(
+                f"{path} was made with another server secret. Put the secret.key of that time into the data folder, or "
+                "set THREADKIT_SECRET to the secret of that time. If it is lost, --new-secret restores everything but "
+                "what only that secret opens: people sign in again, and secrets for single sign-on are made anew."
+            )
+
+    async def _refuse_beside_servers(self, nodes: list[Node]) -> None:
+        for node in nodes:
+            ((_, listeners),) = _pairs(await node.ask(("PUBSUB", "NUMSUB", self._keys.shared.site_changes())))
+            if listeners:
+                raise BackupFailed("A ThreadKit server is running on this store. Stop it first.")
+
+    async def _begin(self, nodes: list[Node], client: Commands, path: Path) -> None:
+        mark = self._keys.shared.restoring()
+        if await client.exists(mark):  # all that is here was put here by a restore that did not come to its end
+            async for keys in self._all_keys(nodes):
+                await _in_one_go(client, [("UNLINK", key) for key in keys if key != mark.encode()])
+        await self._refuse_data(nodes)
+        facts = {"file": path.name, "since": iso(self._clock.now_ms())}
+        await client.hset(mark, mapping=facts)
+        try:
+            await self._refuse_data(nodes)  # a server may have started just before the mark was there
+        except BackupFailed:
+            await client.unlink(mark)
+            raise
+
+    async def _refuse_data(self, nodes: list[Node]) -> None:
+        found = 0
+        async for keys in self._all_keys(nodes):
+            found += sum(key not in self._own for key in keys)
+        if found:
+            raise BackupFailed(
+                f"The store at {self._store.address} holds data already: {found:,} keys. A backup is only put back into "
+                "an empty one: choose another data folder (--data), empty the store, or set another key_prefix."
+            )
+
+    # --- How it is done -----------------------------------------------------------------------------------------------
+
+    async def _write(
+        self, client: Commands, path: Path, header: Header, new_secret: bool, on_progress: OnProgress
+    ) -> None:
+        census, done, total = Census(), 0, header.keys
+        for batch in _batches(read_records(path, header)):
+            commands = []
+            for record in batch:
+                entry = census.entry_of(record.key) if new_secret else None
+                if entry is None or entry.name not in SECRETS:
+                    commands.append(self._command(record, header))
+            try:
+                await _in_one_go(client, commands)
+            except ResponseError as error:
+                raise BackupFailed(
+                    f"The store refuses what {header.store} wrote: {error}. Use {header.store} or a newer one."
+                ) from error
+            done += len(batch)
+            on_progress(min(done, total), total)
+        if new_secret:
+            await client.hset(self._keys.shared.stamp(), "secret", self._fingerprint)
+
+    def _command(self, record: Record, header: Header) -> tuple[Any, ...]:
+        bare = record.key if self._keys.tagged or not header.is_tagged else _TAG.sub(b"", record.key)
+        key = self._keys.prefix.encode() + bare
+        if record.value is None:
+            return ("UNLINK", key)
+        return ("RESTORE", key, max(record.expires_ms, 0), record.value, "REPLACE", "ABSTTL")
+
+    async def _compare(self, nodes: list[Node], header: Header, new_secret: bool) -> None:
+        census, mark = Census(), self._keys.shared.restoring().encode()
+        length = len(self._keys.prefix.encode())
+        async for keys in self._all_keys(nodes):
+            for key in keys:
+                if key != mark:
+                    census.add(key[length:], ends=False)
+        wrong = differences(_expected(header, new_secret), census.counts(), may_have_ended=True)
+        if wrong:
+            raise BackupFailed(f"Not everything arrived in the store: {'; '.join(wrong)}. Restore it once more.")
+
+    async def _all_keys(self, nodes: list[Node]) -> AsyncIterator[list[bytes]]:
+        match = ("MATCH", f"{self._keys.prefix}*") if self._keys.prefix else ()
+        for node in nodes:
+            cursor: bytes | None = None
+            while cursor != b"0":
+                ((cursor, found),) = await node.ask(("SCAN", cursor or b"0", *match, "COUNT", str(BATCH)))
+                yield found
+
+
+def _expected(header: Header, new_secret: bool) -> Header:
+    if not new_secret:
+        return header
+    left_out = {entry.pattern for entry in SCHEMA if entry.name in SECRETS}
+    counts = {kind: Count(0, 0) if kind in left_out else count for kind, count in header.counts.items()}
+    return msgspec.structs.replace(header, counts=counts)
+
+
+async def _in_one_go(client: Commands, commands: list[tuple[Any, ...]]) -> None:
+    if not commands:
+        return
+    async with client.pipeline(transaction=False) as pipe:
+        for command in commands:
+            pipe.execute_command(*command)
+        await pipe.execute()
+
+
+def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
+    batch: list[Record] = []
+    size = 0
+    for record in records:
+        batch.append(record)
+        size += len(record.value or b"")
+        if len(batch) >= BATCH or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _pairs(answers: list[Any]) -> list[tuple[Any, int]]:
+    """NUMSUB's answer, which is a map in one protocol and a list in the other."""
+    (answer,) = answers
+    return list(answer.items()) if isinstance(answer, dict) else list(zip(answer[::2], answer[1::2], strict=True))

@@ -1,0 +1,262 @@
+"""`threadkit backup`: make backups, look at them, and put one back."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from threadkit.backup.erasures import ErasedAgain, ErasureJournal, erase_again
+from threadkit.backup.folder import BackupFolder, mark_verified
+from threadkit.backup.model import BackupFailed, FoundBackup, Header
+from threadkit.backup.queries import backup_state
+from threadkit.backup.rehearsal import rehearse
+from threadkit.backup.restoring import RestoreService
+from threadkit.backup.service import BackupService, check
+from threadkit.cli.common import (
+    Sentences,
+    err,
+    fail,
+    json_option,
+    out,
+    print_json,
+    print_table,
+    settings_of,
+    store_options,
+    with_services,
+)
+from threadkit.clock import SystemClock, iso
+from threadkit.keyring import open_keyring
+from threadkit.services import Services, build
+from threadkit.settings import Settings
+from threadkit.storage.bundled import server_is_running, shared_use
+from threadkit.storage.checks import check_store
+from threadkit.storage.client import Store, parse_url
+from threadkit.storage.keys import SiteKeys, UserKeys, entry
+
+_file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+Show = Callable[[int, int], None]
+
+
+class _ListedByDefault(Sentences):
+    """`threadkit backup` is `threadkit backup list`."""
+
+    default = "list"
+
+
+@click.group(cls=_ListedByDefault)
+def backup() -> None:
+    """Make backups, look at them, and put one back."""
+
+
+@backup.command()
+@click.option("--to", "folder", metavar="FOLDER", type=click.Path(path_type=Path), help="Write it there instead.")
+@click.option("--without-secrets", is_flag=True, help="Leave sessions and codes out: people must sign in again.")
+@json_option
+@store_options
+@with_services
+async def create(services: Services, folder: Path | None, without_secrets: bool, as_json: bool) -> None:
+    """Write everything into one file, beside a running server or without one.
+
+    In the usual folder (the setting backup.folder) the oldest ones beyond backup.keep are removed then; in another one
+    none is.
+    """
+    settings = services.settings
+    service = BackupService(
+        store=services.store,
+        keys=services.keys,
+        clock=services.clock,
+        fingerprint=services.keyring.fingerprint,
+    )
+    with _progress("Making a backup", is_shown=not as_json) as show:
+        made = await service.create(
+            BackupFolder(folder or settings.backup_folder),
+            keep=None if folder else settings.backup.keep,
+            without_secrets=without_secrets,
+            on_progress=show,
+        )
+    if as_json:
+        print_json(_facts(made))
+        return
+    assert made.header is not None  # noqa: S101 - it was read a moment ago
+    out.print(f"{made.path}: {_contents(made.header)}, {_size(made.bytes)}, read again and found whole.", markup=False)
+    if not made.header.is_one_moment:
+        out.print("The store did not tell what changed meanwhile, so a restore derives all indexes again.")
+    out.print("Keep the server's secret too, but not beside it: without it nobody stays signed in.")
+
+
+@backup.command("list")
+@click.option("--in", "folder", metavar="FOLDER", type=click.Path(path_type=Path), help="Look there instead.")
+@json_option
+@store_options
+def list_(folder: Path | None, as_json: bool, **flags: Any) -> None:
+    """List the backups, newest first (the default)."""
+    settings, clock = settings_of(flags).settings, SystemClock()
+    backups = BackupFolder(folder or settings.backup_folder).all()
+    state = backup_state(settings, clock)
+    if as_json:
+        print_json([_facts(found) for found in backups])
+        return
+    rows = [
+        [
+            found.path.name,
+            _span((clock.now_ms() - found.header.started_ms) // 1000) if found.header else "–",
+            _size(found.bytes),
+            _numbers(found.header)[-1] if found.header else "cannot be read",
+            "yes" if found.verified_ms else "no",
+        ]
+        for found in backups
+    ]
+    where = folder or settings.backup_folder
+    print_table(["File", "Age", "Size", "Holds", "Verified"], rows, empty=f"There is no backup in {where} yet.")
+    if state.failure and not folder:
+        out.print(f"\nThe server's last try failed ({iso(state.failure.at_ms)}): {state.failure.why}", markup=False)
+
+
+@backup.command()
+@_file
+@click.option("--deep", is_flag=True, help="Also put it back into a store made just for this, and check every index.")
+@json_option
+@store_options
+def verify(file: Path, deep: bool, as_json: bool, **flags: Any) -> None:
+    """Read a backup to its end; exit code 1 when it cannot be relied on."""
+    settings = settings_of(flags).settings
+    header = check(file)
+    if deep:
+        with _progress("Putting it back for a try", is_shown=not as_json) as show:
+            report = asyncio.run(rehearse(file, settings, show))
+        if not report.is_clean:
+            fail(f"{file} can be put back, but not everything in it agrees: `threadkit rebuild` after a restore.")
+    mark_verified(file, header.body_sha256, SystemClock().now_ms())
+    if as_json:
+        print_json({"file": str(file), "is_whole": True, "rehearsed": deep, "keys": header.keys})
+        return
+    rehearsed = " It was put back into a store made for this, and everything agrees." if deep else ""
+    out.print(f"{file} is whole: {_contents(header)}.{rehearsed}", markup=False)
+
+
+@backup.command()
+@_file
+@click.option("--new-secret", is_flag=True, help="The server's old secret is lost: leave out what only that opens.")
+@json_option
+@store_options
+def restore(file: Path, new_secret: bool, as_json: bool, **flags: Any) -> None:
+    """Put a backup back into an empty store, with no server running on it.
+
+    After a crash in the middle, run it again: it begins anew. Until it is done no server starts on the store.
+    """
+    settings = settings_of(flags).settings
+    if settings.redis_url is None and server_is_running(settings.data_folder):
+        raise BackupFailed(f"A server is running with the data folder {settings.data_folder.resolve()}. Stop it first.")
+    with _progress("Restoring", is_shown=not as_json) as show:
+        header, erased = asyncio.run(_restore(settings, file, new_secret, show))
+    if as_json:
+        print_json({"file": str(file), "keys": header.keys, "erased_again": erased._asdict()})
+        return
+    out.print(f"Everything is back, as it was on {iso(header.started_ms)}: {_contents(header)}.", markup=False)
+    if any(erased):
+        out.print(
+            "What people have deleted since is deleted again: "
+            f"accounts: {erased.accounts:,}, comments of others: {erased.comments:,}."
+        )
+    if new_secret or not header.has_secrets:
+        out.print("Everybody has to sign in again.")
+
+
+async def _restore(settings: Settings, file: Path, new_secret: bool, show: Show) -> tuple[Header, ErasedAgain]:
+    async with _open_unstamped(settings) as services:
+        service = RestoreService(
+            store=services.store,
+            keys=services.keys,
+            clock=services.clock,
+            fingerprint=services.keyring.fingerprint,
+        )
+        header = await service.fill(file, new_secret=new_secret, on_progress=show)
+        if not header.is_one_moment:
+            await services.rebuild.run(site_id=None, is_check=False, on_progress=show)
+        # Where this server notes them, and where the one that made the backup did.
+        folders = {folder.resolve() for folder in (settings.backup_folder, file.parent)}
+        journals = [ErasureJournal(folder, services.clock) for folder in folders]
+        erased = await erase_again(
+            [erasure for journal in journals for erasure in journal.since(header.started_ms)],
+            users=services.users,
+            queries=services.user_queries,
+            comments=services.comments,
+        )
+        await service.finish()
+    return header, erased
+
+
+@contextlib.asynccontextmanager
+async def _open_unstamped(settings: Settings) -> AsyncIterator[Services]:
+    """A store that nothing was put into yet: its stamp comes out of the backup."""
+    with contextlib.ExitStack() as stack:
+        address = parse_url(settings.redis_url) if settings.redis_url else stack.enter_context(shared_use(settings))
+        store = Store(address, settings.store)
+        try:
+            services = build(settings, open_keyring(settings), store)
+            await check_store(store, services.keys, settings)
+            yield services
+        finally:
+            await store.close()
+
+
+@contextlib.contextmanager
+def _progress(what: str, *, is_shown: bool) -> Iterator[Show]:
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=not is_shown or not err.is_terminal,
+    ) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _facts(found: FoundBackup) -> dict[str, Any]:
+    header = found.header
+    facts: dict[str, Any] = {"file": str(found.path), "bytes": found.bytes, "is_readable": header is not None}
+    if header:
+        facts |= {
+            "made": iso(header.started_ms),
+            "threadkit": header.threadkit,
+            "store": header.store,
+            "has_secrets": header.has_secrets,
+            "is_one_moment": header.is_one_moment,
+            "verified": iso(found.verified_ms) if found.verified_ms else None,
+            "keys": header.keys,
+            "counts": {kind: count.keys for kind, count in header.counts.items()},
+        }
+    return facts
+
+
+def _contents(header: Header) -> str:
+    parts = [*_numbers(header), f"{header.keys:,} keys"]
+    return ", ".join(parts) + ("" if header.has_secrets else ", without secrets")
+
+
+def _numbers(header: Header) -> list[str]:
+    named = (
+        ("site", "sites", entry(SiteKeys, "config")),
+        ("person", "people", entry(UserKeys, "profile")),
+        ("comment", "comments", entry(SiteKeys, "comment")),
+    )
+    numbers = [(header.number_of(kind.pattern), one, many) for one, many, kind in named]
+    return [f"{number:,} {one if number == 1 else many}" for number, one, many in numbers]
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{size / 1e3:,.0f} KB"
+
+
+def _span(seconds: int) -> str:
+    for name, length in (("days", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {name}"
+    return f"{max(seconds, 0)} s"
