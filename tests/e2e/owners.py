@@ -1,5 +1,7 @@
 """Owners with a browser on `/admin`."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,11 +104,12 @@ def make_proof_old(server: Server, who: StaffMember) -> None:
             store.hset(f"session:{session}", mapping={"created_at": "2026-01-01T00:00:00Z", "proved_ms": "0"})
 
 
-def as_staff(server: Server, who: StaffMember, site: str) -> httpx.Client:
+@contextlib.contextmanager
+def as_staff(server: Server, who: StaffMember, site: str) -> Iterator[httpx.Client]:
     """The API with the token that the pages would get for them."""
-    client = httpx.Client(base_url=server.url, headers={"origin": server.url}, timeout=30)
-    client.cookies.set(COOKIE, _cookie(server, who))
-    mine = next(one for one in client.get("/v1/staff/session").json()["sites"] if one["api_key_public"] == site)
-    token = client.post("/v1/staff/token", json={"site_id": mine["id"]}).json()["token"]
-    client.headers.update({"projectid": site, "authorization": f"Bearer {token}", "site-id": mine["id"]})
-    return client
+    with httpx.Client(base_url=server.url, headers={"origin": server.url}, timeout=30) as client:
+        client.cookies.set(COOKIE, _cookie(server, who))
+        mine = next(one for one in client.get("/v1/staff/session").json()["sites"] if one["api_key_public"] == site)
+        token = client.post("/v1/staff/token", json={"site_id": mine["id"]}).json()["token"]
+        client.headers.update({"projectid": site, "authorization": f"Bearer {token}", "site-id": mine["id"]})
+        yield client

@@ -102,8 +102,11 @@ export class App {
 
   /** Look again who sits here and for which sites; `id` is the one to go on with. @param {string} [id] */
   async renew(id = this.site.id) {
-    this.me = (await this.api.session()) ?? this.me;
-    this.#choose(this.me.sites.find((/** @type {any} */ site) => site.id === id) ?? this.me.sites[0]);
+    const me = await this.api.session();
+    const site = me?.sites.find((/** @type {any} */ one) => one.id === id) ?? me?.sites[0];
+    if (!site) return this.#signedOut();
+    this.me = me;
+    this.#choose(site);
   }
 
   /** @param {any} site */

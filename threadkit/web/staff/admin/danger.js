@@ -80,7 +80,7 @@ function progress(app, site, begun) {
   };
   box.addEventListener("close", () => {
     isOpen = false;
-    location.hash = "#/overview";
+    history.replaceState(null, "", "#/overview"); // without going there as the site that is gone
     app.renew().catch((error) => app.toast(app.sentence(error)));
   });
   look();

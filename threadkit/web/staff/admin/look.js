@@ -175,8 +175,10 @@ class Look {
 
   /** The frame is of our own origin, so its element can be dressed as a page would dress it. */
   #paint() {
-    const thread = this.frame.contentDocument?.querySelector("thread-kit");
+    const page = this.frame.contentDocument;
+    const thread = page?.querySelector("thread-kit");
     if (!thread) return;
+    page.documentElement.style.colorScheme = this.chosen.theme === "auto" ? "light dark" : this.chosen.theme;
     const rules = new Map(this.#rules());
     for (const name of [...COLOURS.map(([one]) => `--tk-${one}`), "--tk-font", "--tk-radius", "--tk-gap"]) {
       const value = rules.get(name);

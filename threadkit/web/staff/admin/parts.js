@@ -33,7 +33,7 @@ export function table(caption, columns, rows) {
   const isNumber = columns.map((_, place) => rows.length > 0 && rows.every((row) => typeof row[place] === "number" || /^[\d.,\s]+( ?[kMGT]?i?B| ms| %)?$/.test(row[place])));
   return h(
     "div",
-    { class: "table", tabindex: "0", role: "region", "aria-label": caption },
+    { class: "table", tabindex: "0", role: "group", "aria-label": caption },
     h(
       "table",
       null,
@@ -44,18 +44,19 @@ export function table(caption, columns, rows) {
   );
 }
 
-/** A button that is still while it works, and says what went wrong. @param {import("../shell.js").App} app @param {string} text @param {() => Promise<any>} then @param {Record<string, any>} [props] */
+/** A button that is deaf while it works, and says what went wrong. It is not disabled: a dialog gives the focus back to it. @param {import("../shell.js").App} app @param {string} text @param {() => Promise<any>} then @param {Record<string, any>} [props] */
 export function doing(app, text, then, props) {
   const made = button(
     text,
     async () => {
-      made.disabled = true;
+      if (made.hasAttribute("aria-busy")) return;
+      made.setAttribute("aria-busy", "true");
       try {
         await then();
       } catch (error) {
         app.toast(app.sentence(error));
       }
-      made.disabled = false;
+      made.removeAttribute("aria-busy");
     },
     props,
   );
