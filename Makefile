@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: run test unit bench soak lint format lock keys clean
+.PHONY: run test unit bench soak long lint format lock keys clean
 
 run: $(VENV)/run.stamp  ## install if needed, start ThreadKit on http://localhost:8080
 	$(BIN)/threadkit serve $(ARGS)
@@ -17,6 +17,9 @@ unit: $(VENV)/dev.stamp  ## only the tests that touch nothing outside Python
 
 bench: $(VENV)/dev.stamp  ## the design's figures beside their floors; ARGS="--quick", "--only read,vote", "--million"
 	$(BIN)/python -m tests.bench $(ARGS)
+
+long: $(VENV)/dev.stamp  ## tests in their long form, one at a time: make long ARGS=tests/faults
+	THREADKIT_SOAK=1 $(BIN)/pytest -n 0 -s $(ARGS)
 
 soak: $(VENV)/dev.stamp  ## half an hour of mixed traffic in which nothing may grow; ARGS="--minutes 5"
 	$(BIN)/python -m tests.soak $(ARGS)

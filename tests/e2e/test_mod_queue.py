@@ -120,13 +120,36 @@ async def test_several_at_once_and_back(room: Newsroom) -> None:
     await desk.toast("3 approved.").get_by_role("button", name="Undo").click()
     await expect(desk.cards).to_have_count(6)
     assert set(statuses(room, mona).values()) == {"pending"}
-    # All of them; one was decided by somebody else on the way, and that one says so.
+    # All of them, after a question.
     await desk.page.get_by_label("Select all").check()
     await expect(desk.page.get_by_text("6 selected")).to_be_visible()
     await desk.page.keyboard.press("d")
     await expect(desk.page.get_by_role("dialog")).to_contain_text("Delete 6 comments?")
     await desk.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     await expect(desk.page.get_by_text("Nothing waits for a decision.")).to_be_visible()
+    desk.is_silent()
+
+
+async def test_of_several_those_that_fail_say_why(room: Newsroom) -> None:
+    ada, mona, mia = room.author("ada"), room.staff("mona"), room.staff("mia")
+    decided, changed, _ = [room.talk.post(text, ada) for text in ("Decided", "Harmless", "Fine")]
+    desk = await room.desk(mona)
+    await expect(desk.cards).to_have_count(3)
+
+    async def meanwhile(route: Any) -> None:
+        room.talk.call("POST", f"/v1/moderation/reject/{decided}", mia, {})
+        room.talk.call("PUT", f"/v1/comments/{changed}", ada, {"content": "Not harmless any more"})
+        await route.continue_()
+
+    await desk.page.route("**/v1/moderation/bulk", meanwhile)
+    await desk.page.get_by_label("Select all").check()
+    await desk.button("Approve all selected").click()
+    await expect(desk.toast("1 approved.")).to_be_visible()
+    await expect(desk.toast("Somebody else was quicker with 1 of them.")).to_be_visible()
+    await expect(desk.cards).to_have_count(1)
+    await expect(desk.card("Not harmless any more")).to_contain_text("The author has changed the text meanwhile")
+    became = statuses(room, mona)
+    assert became == {"Decided": "rejected", "Not harmless any more": "pending", "Fine": "approved"}
     desk.is_silent()
 
 

@@ -54,8 +54,7 @@ class DoctorService:
         here = dataclasses.replace(self.here, asked=asked)
         checks: list[Check] = []
         if whole_server:
-            wanted = {name: look for name, look in OF_THE_SERVER.items() if name != "backups" or here.newest_backup_ms}
-            checks += await asyncio.gather(*(_careful(name, look(here)) for name, look in wanted.items()))
+            checks += await asyncio.gather(*(_careful(name, look(here)) for name, look in OF_THE_SERVER.items()))
         for site in sites:
             found = await asyncio.gather(*(_careful(name, look(here, site)) for name, look in OF_A_SITE.items()))
             checks += [msgspec.structs.replace(check, site_id=site.id, site=site.name) for check in found]

@@ -24,7 +24,7 @@ class Samples(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """`asked` is None on the command line, where no browser asks; `newest_backup_ms` where there are no backups yet."""
+    """`asked` is None on the command line, where no browser asks."""
 
     settings: Settings
     store: Store
@@ -34,7 +34,6 @@ class Surroundings:
     providers: frozenset[str]
     outboxes: OutboxQueries
     samples: Samples
-    newest_backup_ms: Callable[[], Awaitable[int | None]] | None = None
     asked: Asked | None = None
 
     @property

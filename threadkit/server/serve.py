@@ -142,6 +142,8 @@ def uvicorn_config(settings: Settings, app: Any, *, factory: bool = False) -> uv
         access_log=False,
         server_header=False,
         proxy_headers=False,  # ours trusts only the proxies of the settings
+        # On a busy machine a fresh worker takes its time; a restart must not be given up for that.
+        timeout_worker_healthcheck=30,
         ws=LiveProtocol,
         ws_max_size=16 * 1024,
         ws_ping_interval=25,

@@ -1,20 +1,23 @@
 """Mail, ways in, outside services, clocks, disk, versions, backups."""
 
-import dataclasses
 import importlib.metadata
 import shutil
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 
-from tests.integration.doctor.clinic import Clinic, Open
+from tests.integration.doctor.clinic import Open
 from tests.integration.sending.servers import PASSWORD, USER, mail_server, nobody, silent_server
 from tests.make import ManualClock
+from threadkit.backup.folder import BackupFolder
+from threadkit.backup.model import Failure
+from threadkit.backup.service import BackupService
 from threadkit.clock import SystemClock
 from threadkit.doctor.checks import mail as mail_check
-from threadkit.settings import MailSettings, ProviderSettings, SmsSettings
+from threadkit.settings import BackupSettings, MailSettings, ProviderSettings, SmsSettings
 from threadkit.sites.model import AuthSettings
 
 SENDER = "Comments <comments@example.org>"
@@ -121,19 +124,30 @@ async def test_parts_with_known_holes_are_red(clinic: Open, monkeypatch: pytest.
         assert "litestar 2.19.1" in found["found"]
 
 
-async def test_the_age_of_the_newest_backup_counts_where_there_are_backups(clinic: Open) -> None:
-    async with clinic() as here:
-        assert "backups" not in await here.ask(), "this server makes none"
-        now_ms = SystemClock().now_ms()
-        ages = {None: "bad", 3_600_000: "ok", 72 * 3_600_000: "warning", 240 * 3_600_000: "bad"}
-        for age_ms, state in ages.items():
-            _keep_backups(here, None if age_ms is None else now_ms - age_ms)
+async def test_the_age_of_the_newest_backup_counts(clinic: Open, tmp_path: Path) -> None:
+    clock, folder = ManualClock(SystemClock().now_ms()), BackupFolder(tmp_path)
+    async with clinic(clock=clock, backup=BackupSettings(folder=str(tmp_path))) as here:
+        services = here.app.services
+        assert await here.state("backups") == "ok", "a new store waits for its first night"
+        clock.advance(seconds=3 * 86_400)
+        assert await here.state("backups") == "bad"
+        backups = BackupService(
+            store=services.store, keys=services.keys, clock=clock, fingerprint=services.keyring.fingerprint
+        )
+        await backups.create(folder)
+        assert await here.state("backups") == "ok"
+        for days, state in ((3, "warning"), (7, "bad")):
+            clock.advance(seconds=days * 86_400)
             assert await here.state("backups") == state
+        await backups.create(folder)
+        folder.note_failure(Failure(at_ms=clock.now_ms(), why="the disk is full"))
+        found = (await here.ask())["backups"]
+        assert (found["state"], found["found"]) == ("bad", "The last one failed: the disk is full.")
 
 
-def _keep_backups(here: Clinic, newest_ms: int | None) -> None:
-    async def newest() -> int | None:
-        return newest_ms
-
-    doctor = here.app.services.doctor
-    doctor.here = dataclasses.replace(doctor.here, newest_backup_ms=newest)
+async def test_a_server_that_makes_no_backups_is_red(clinic: Open, tmp_path: Path) -> None:
+    none = BackupSettings(enabled=False, folder=str(tmp_path))
+    async with clinic(backup=none) as here:
+        assert await here.state("backups") == "bad"
+    async with clinic(backup=none, public_url=None) as here:
+        assert await here.state("backups") == "warning"

@@ -6,6 +6,8 @@ import platform
 import shutil
 
 from threadkit import __version__
+from threadkit.backup.queries import LATE_S, backup_state
+from threadkit.clock import from_iso
 from threadkit.doctor.checks.store import journal_bytes
 from threadkit.doctor.model import Check
 from threadkit.doctor.surroundings import About, Surroundings
@@ -16,8 +18,7 @@ FLOORS = {"litestar": "2.20", "redis": "4.5.5", "markdown-it-py": "2.2.0"}
 STORE_DRIFT_MS, WORST_STORE_DRIFT_MS = 1_000, 5_000
 BROWSER_DRIFT_MS = 60_000
 LITTLE, VERY_LITTLE = 0.2, 0.1
-HOUR_MS = 3_600_000
-OLD_BACKUP_MS, OLDEST_BACKUP_MS = 48 * HOUR_MS, 7 * 24 * HOUR_MS
+OLDEST_BACKUP_S = 7 * 86_400
 
 _clock = About("clock", "Clocks")
 _disk = About("disk", "Disk space")
@@ -75,17 +76,22 @@ async def versions(here: Surroundings) -> Check:
 
 
 async def backups(here: Surroundings) -> Check:
-    newest_ms = await here.newest_backup_ms() if here.newest_backup_ms else None
-    fix = "Make one with `threadkit backup create`, and let it be made every day."
-    if newest_ms is None:
-        return (
-            _backups.warning("There is no backup.", fix) if here.is_local else _backups.bad("There is no backup.", fix)
+    state = await asyncio.to_thread(backup_state, here.settings, here.clock)
+    fix = "Make one with `threadkit backup create`, and let the server make one every day: backup.enabled = true"
+    if state.failure is not None:
+        return _backups.bad(
+            f"The last one failed: {state.failure.why.rstrip('.')}.", "Mend that; the next is tried within an hour."
         )
-    age_ms = here.clock.now_ms() - newest_ms
-    found = f"The newest is {age_ms // HOUR_MS:,} hours old."
-    if age_ms > OLDEST_BACKUP_MS:
+    if state.age_s is None:
+        born = await here.store.redis.hget(here.keys.shared.stamp(), "created_at")
+        is_new = born is not None and here.clock.now_ms() - from_iso(born) < LATE_S * 1000
+        if is_new and state.is_scheduled:
+            return _backups.ok("The first one is made in the night to come.")
+        return _backups.warning("There is none.", fix) if here.is_local else _backups.bad("There is none.", fix)
+    found = f"The newest is {state.age_s // 3600:,.0f} hours old."
+    if state.age_s > OLDEST_BACKUP_S:
         return _backups.bad(found, fix)
-    return _backups.warning(found, fix) if age_ms > OLD_BACKUP_MS else _backups.ok(found)
+    return _backups.warning(found, fix) if state.is_late else _backups.ok(found)
 
 
 def _installed(name: str) -> str:

@@ -21,5 +21,5 @@ start([
   { id: "outbox", least: "operator", group: "server", load: () => import("./admin/outbox.js") },
   { id: "limits", least: "operator", group: "server", load: () => import("./admin/limits.js") },
   { id: "danger", least: "admin", group: "end", load: () => import("./admin/danger.js") },
-  { id: "account", least: "moderator", group: "end", load: () => import("./account.js") },
+  { id: "account", least: "moderator", group: "you", load: () => import("./account.js") },
 ]);

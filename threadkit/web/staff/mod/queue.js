@@ -13,6 +13,7 @@ import { link, query, read } from "./places.js";
 
 const TOGETHER_MS = 250;
 const GLIMPSE = 100;
+const OVER = ["already_decided", "comment_not_found"];
 
 /** @param {import("../shell.js").App} app @param {HTMLElement} place @param {string[]} rest */
 export async function show(app, place, rest) {
@@ -235,19 +236,32 @@ class Queue {
     await this.bulk.run(async () => {
       const { done, failed } = await app.api.call("POST", "/v1/moderation/bulk", { action, ids, seen, expects: "pending" });
       const decided = Object.keys(done);
-      const next = pile.ids.find((id) => !(id in done));
+      const next = pile.ids.find((id) => !(id in done) && !OVER.includes(failed[id]));
       for (const id of decided) {
         this.looking.leave(id);
         pile.take(id);
       }
       this.#draw();
       if (decided.length) offer(app, app.words.say(`done_all_${action}`, { n: decided.length }), () => this.#undo(Object.values(done), decided));
-      for (const [id, code] of Object.entries(failed)) pile.cards.get(id)?.say(app.words.has(`error_${code}`) ? app.words.say(`error_${code}`) : app.words.say("failed"));
-      if (Object.keys(failed).length) app.toast(app.words.say("some_failed", { n: Object.keys(failed).length }));
+      this.#failed(failed);
       if (next) this.looking.focus(next);
       else app.place.focus();
       this.#soon(0);
     });
+  }
+
+  /** What could not be done says why; what somebody else has done goes. @param {Record<string, string>} failed codes by id */
+  #failed(failed) {
+    const { words } = this.app;
+    const over = Object.keys(failed).filter((id) => OVER.includes(failed[id]));
+    for (const id of over) {
+      this.looking.leave(id);
+      this.pile.take(id);
+    }
+    const rest = Object.keys(failed).filter((id) => !over.includes(id));
+    for (const id of rest) this.pile.cards.get(id)?.say(words.say(words.has(`error_${failed[id]}`) ? `error_${failed[id]}` : "failed"));
+    if (over.length) this.app.toast(words.say("some_decided", { n: over.length }));
+    if (rest.length) this.app.toast(words.say("some_failed", { n: rest.length }));
   }
 
   // --- What the others do --------------------------------------------------------------------------------------------
