@@ -15,11 +15,13 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}")
 
 def frame_document(assets: Assets, attributes: Mapping[str, str | None]) -> str:
     given = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items() if value is not None)
-    language = attributes.get("lang") or ""
+    language, theme = attributes.get("lang") or "", attributes.get("theme")
+    # The canvas behind the thread follows it, so that dark text never stands on a dark page or light text on white.
+    scheme = theme if theme in ("light", "dark") else "light dark"
     return (
         f'<!doctype html><html lang="{language if _LANGUAGE.fullmatch(language) else "en"}"><head>'
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="robots" content="noindex"><title>Comments</title>'
+        f'<meta name="robots" content="noindex"><meta name="color-scheme" content="{scheme}"><title>Comments</title>'
         f'<link rel="stylesheet" href="{assets["frame.css"].path}">'
         f'<script async src="/embed.js"></script><script defer src="{assets["frame.js"].path}"></script>'
         f"</head><body><thread-kit{given}></thread-kit></body></html>"

@@ -177,3 +177,14 @@ async def test_another_port_of_the_same_machine_is_not_us(on_localhost: httpx.As
         for origin in ("http://localhost:8080", "http://localhost:3000", "http://localhost")
     }
     assert statuses == {"http://localhost:8080": 200, "http://localhost:3000": 403, "http://localhost": 403}
+
+
+@pytest.mark.parametrize(
+    ("theme", "scheme"), [("dark", "dark"), ("light", "light"), ("auto", "light dark"), ('"><x', "light dark")]
+)
+async def test_the_canvas_of_a_frame_follows_its_theme(
+    http: httpx.AsyncClient, new_site: NewSite, theme: str, scheme: str
+) -> None:
+    asked = {"project": new_site.site.api_key_public, "theme": theme}
+    page = await http.get("/embed/frame", params=asked)
+    assert f'<meta name="color-scheme" content="{scheme}">' in page.text
