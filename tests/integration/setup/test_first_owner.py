@@ -107,6 +107,8 @@ async def test_a_crash_in_between_costs_nothing(
 async def test_the_page_speaks_the_browsers_language(http: httpx.AsyncClient, token: str) -> None:
     asked = {"accept-language": "xx;q=0.9, en;q=0.5"}
     assert '<html lang="en" dir="ltr">' in (await http.get("/setup", params={"token": token}, headers=asked)).text
+    german = {"accept-language": "de-AT, en;q=0.5"}
+    assert '<html lang="de" dir="ltr">' in (await http.get("/setup", params={"token": token}, headers=german)).text
 
 
 async def test_whoever_owns_nothing_sees_no_end_of_the_set_up(http: httpx.AsyncClient) -> None:
