@@ -26,6 +26,8 @@ from threadkit.storage.stamp import SCHEMA_VERSION
 BATCH = 500
 BATCH_BYTES = 4 << 20
 _TAG = re.compile(rb"^\{[^}]*\}")
+# A cluster has one for each site, a single store one for all of them.
+_VOTED_PAGES = re.compile(rb"^\{[^}]*\}votes:[^:]+:pages$")
 
 
 class RestoreService:
@@ -48,6 +50,8 @@ class RestoreService:
                 await self._begin(nodes, client, path)
                 await self._write(client, path, header, new_secret, on_progress)
                 await self._compare(nodes, header, new_secret)
+                if header.is_tagged and not self._keys.tagged:
+                    await self._merge_voted_pages(nodes, client)
         finally:
             await close_client(client)
         return header
@@ -124,8 +128,8 @@ class RestoreService:
             await client.hset(self._keys.shared.stamp(), "secret", self._fingerprint)
 
     def _command(self, record: Record, header: Header) -> tuple[Any, ...]:
-        bare = record.key if self._keys.tagged or not header.is_tagged else _TAG.sub(b"", record.key)
-        key = self._keys.prefix.encode() + bare
+        keeps_name = self._keys.tagged or not header.is_tagged or _VOTED_PAGES.match(record.key)
+        key = self._keys.prefix.encode() + (record.key if keeps_name else _TAG.sub(b"", record.key))
         if record.value is None:
             return ("UNLINK", key)
         return ("RESTORE", key, max(record.expires_ms, 0), record.value, "REPLACE", "ABSTTL")
@@ -140,6 +144,13 @@ class RestoreService:
         wrong = differences(_expected(header, new_secret), census.counts(), may_have_ended=True)
         if wrong:
             raise BackupFailed(f"Not everything arrived in the store: {'; '.join(wrong)}. Restore it once more.")
+
+    async def _merge_voted_pages(self, nodes: list[Node], client: Commands) -> None:
+        prefix = self._keys.prefix
+        async for keys in all_keys(nodes, f"{prefix}{{"):
+            for key in keys:
+                merged = prefix.encode() + _TAG.sub(b"", key[len(prefix.encode()) :])
+                await _in_one_go(client, [("SUNIONSTORE", merged, merged, key), ("UNLINK", key)])
 
 
 def _expected(header: Header, new_secret: bool) -> Header:
