@@ -8,6 +8,8 @@ the source is taken away.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from redis.exceptions import ResponseError
+
 from threadkit.backup.node import anybody_listens
 from threadkit.clock import Clock, iso
 from threadkit.copying import pouring
@@ -182,9 +184,18 @@ class CopyService:
                 if self._there.is_regrouped(name):
                     groups, _ = await self._there.groups(name)
                     commands += [("SADD", key, *members) for key, members in groups.items()]
-            await self._target.ask(commands)
+            await self._write(commands)
             done += len(keys)
             on_progress("Copying", done, max(done, total))
+
+    async def _write(self, commands: Sequence[Command]) -> None:
+        try:
+            await self._target.ask(commands)
+        except ResponseError as error:
+            raise CopyFailed(
+                f"The store at {self._target} refuses what {self._source} wrote: {error}. It needs room for all of it, and "
+                "must be the same program in the same version or a newer one. Then run this again; it goes on."
+            ) from error
 
     async def _compare(self, tallies: Tallies, on_progress: OnProgress) -> None:
         """Everything in the source is in the target, to the byte."""

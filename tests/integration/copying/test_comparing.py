@@ -106,6 +106,27 @@ async def test_what_is_large_travels_in_pieces(
         await service.finish()
 
 
+async def test_a_full_store_is_told_and_the_copy_goes_on_when_there_is_room(
+    bundled: BundledStore, other: BundledStore, settings: Settings, clock: ManualClock, site_id: str
+) -> None:
+    async with copying(bundled, other, settings, clock) as service:
+        with SyncRedis(unix_socket_path=other.address.path) as store:
+
+            def is_full(stage: str, _done: int, _total: int) -> None:
+                if stage == "Looking at what is there":
+                    store.config_set("maxmemory", "1mb")
+
+            await service.fill(lambda *_: None)
+            store.delete(f"site:{site_id}:viewed")
+            try:
+                with pytest.raises(CopyFailed, match=r"refuses what .* It needs room for all of it"):
+                    await service.fill(is_full)
+            finally:
+                store.config_set("maxmemory", "0")
+        await service.fill(lambda *_: None)
+        await service.finish()
+
+
 async def test_the_order_in_which_things_were_filled_does_not_matter(
     bundled: BundledStore, other: BundledStore, settings: Settings, clock: ManualClock, site_id: str
 ) -> None:
