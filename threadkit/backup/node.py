@@ -14,6 +14,7 @@ from redis.exceptions import InvalidResponse, ResponseError
 from threadkit.backup.model import BackupFailed
 from threadkit.storage.client import Store
 
+BATCH = 500
 _READ = 1 << 18
 _MORE = object()
 _PATIENCE_S = 60.0
@@ -119,3 +120,23 @@ async def _connected(store: Store, where: dict[str, Any]) -> Any:
     )
     await connection.connect()
     return connection
+
+
+async def all_keys(nodes: Sequence[Node], prefix: str) -> AsyncIterator[list[bytes]]:
+    """Every key that begins so, batch by batch."""
+    match = ("MATCH", f"{prefix}*") if prefix else ()
+    for node in nodes:
+        cursor: bytes | None = None
+        while cursor != b"0":
+            ((cursor, found),) = await node.ask(("SCAN", cursor or b"0", *match, "COUNT", str(BATCH)))
+            yield found
+
+
+async def anybody_listens(nodes: Sequence[Node], channel: str) -> bool:
+    """Every server does, on the channel for changes of sites, from its start to its end."""
+    for node in nodes:
+        (answer,) = await node.ask(("PUBSUB", "NUMSUB", channel))
+        # A map in one protocol and a list in the other.
+        if any(answer.values() if isinstance(answer, dict) else answer[1::2]):
+            return True
+    return False

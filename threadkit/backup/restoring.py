@@ -5,7 +5,7 @@ refuses to. Whoever comes after a crash begins anew.
 """
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from threadkit.backup.capture import OnProgress
 from threadkit.backup.census import Census, differences
 from threadkit.backup.file import read_records
 from threadkit.backup.model import SECRETS, BackupFailed, Count, Header, Record
-from threadkit.backup.node import Node, open_nodes
+from threadkit.backup.node import Node, all_keys, anybody_listens, open_nodes
 from threadkit.backup.service import check
 from threadkit.clock import Clock, iso
 from threadkit.storage.client import Commands, Store, close_client
@@ -26,6 +26,8 @@ from threadkit.storage.stamp import SCHEMA_VERSION
 BATCH = 500
 BATCH_BYTES = 4 << 20
 _TAG = re.compile(rb"^\{[^}]*\}")
+# A cluster has one for each site, a single store one for all of them.
+_VOTED_PAGES = re.compile(rb"^\{[^}]*\}votes:[^:]+:pages$")
 
 
 class RestoreService:
@@ -48,6 +50,8 @@ class RestoreService:
                 await self._begin(nodes, client, path)
                 await self._write(client, path, header, new_secret, on_progress)
                 await self._compare(nodes, header, new_secret)
+                if header.is_tagged and not self._keys.tagged:
+                    await self._merge_voted_pages(nodes, client)
         finally:
             await close_client(client)
         return header
@@ -61,7 +65,10 @@ class RestoreService:
         if header.schema_version > SCHEMA_VERSION:
             raise BackupFailed(f"{path} was made by ThreadKit {header.threadkit}. Use that version or a newer one.")
         if self._keys.tagged and not header.is_tagged:
-            raise BackupFailed(f"{path} was made from a single store, and cannot be put back into a cluster.")
+            raise BackupFailed(
+                f"{path} was made from a single store, and cannot be put back into a cluster. Restore it into a data "
+                "folder of its own, and move that with `threadkit copy`."
+            )
         if header.secret != self._fingerprint and not new_secret:
             raise BackupFailed(
                 f"{path} was made with another server secret. Put the secret.key of that time into the data folder, or "
@@ -70,15 +77,13 @@ class RestoreService:
             )
 
     async def _refuse_beside_servers(self, nodes: list[Node]) -> None:
-        for node in nodes:
-            ((_, listeners),) = _pairs(await node.ask(("PUBSUB", "NUMSUB", self._keys.shared.site_changes())))
-            if listeners:
-                raise BackupFailed("A ThreadKit server is running on this store. Stop it first.")
+        if await anybody_listens(nodes, self._keys.shared.site_changes()):
+            raise BackupFailed("A ThreadKit server is running on this store. Stop it first.")
 
     async def _begin(self, nodes: list[Node], client: Commands, path: Path) -> None:
         mark = self._keys.shared.restoring()
         if await client.exists(mark):  # all that is here was put here by a restore that did not come to its end
-            async for keys in self._all_keys(nodes):
+            async for keys in all_keys(nodes, self._keys.prefix):
                 await _in_one_go(client, [("UNLINK", key) for key in keys if key != mark.encode()])
         await self._refuse_data(nodes)
         facts = {"file": path.name, "since": iso(self._clock.now_ms())}
@@ -91,7 +96,7 @@ class RestoreService:
 
     async def _refuse_data(self, nodes: list[Node]) -> None:
         found = 0
-        async for keys in self._all_keys(nodes):
+        async for keys in all_keys(nodes, self._keys.prefix):
             found += sum(key not in self._own for key in keys)
         if found:
             raise BackupFailed(
@@ -123,8 +128,8 @@ class RestoreService:
             await client.hset(self._keys.shared.stamp(), "secret", self._fingerprint)
 
     def _command(self, record: Record, header: Header) -> tuple[Any, ...]:
-        bare = record.key if self._keys.tagged or not header.is_tagged else _TAG.sub(b"", record.key)
-        key = self._keys.prefix.encode() + bare
+        keeps_name = self._keys.tagged or not header.is_tagged or _VOTED_PAGES.match(record.key)
+        key = self._keys.prefix.encode() + (record.key if keeps_name else _TAG.sub(b"", record.key))
         if record.value is None:
             return ("UNLINK", key)
         return ("RESTORE", key, max(record.expires_ms, 0), record.value, "REPLACE", "ABSTTL")
@@ -132,7 +137,7 @@ class RestoreService:
     async def _compare(self, nodes: list[Node], header: Header, new_secret: bool) -> None:
         census, mark = Census(), self._keys.shared.restoring().encode()
         length = len(self._keys.prefix.encode())
-        async for keys in self._all_keys(nodes):
+        async for keys in all_keys(nodes, self._keys.prefix):
             for key in keys:
                 if key != mark:
                     census.add(key[length:], ends=False)
@@ -140,13 +145,12 @@ class RestoreService:
         if wrong:
             raise BackupFailed(f"Not everything arrived in the store: {'; '.join(wrong)}. Restore it once more.")
 
-    async def _all_keys(self, nodes: list[Node]) -> AsyncIterator[list[bytes]]:
-        match = ("MATCH", f"{self._keys.prefix}*") if self._keys.prefix else ()
-        for node in nodes:
-            cursor: bytes | None = None
-            while cursor != b"0":
-                ((cursor, found),) = await node.ask(("SCAN", cursor or b"0", *match, "COUNT", str(BATCH)))
-                yield found
+    async def _merge_voted_pages(self, nodes: list[Node], client: Commands) -> None:
+        prefix = self._keys.prefix
+        async for keys in all_keys(nodes, f"{prefix}{{"):
+            for key in keys:
+                merged = prefix.encode() + _TAG.sub(b"", key[len(prefix.encode()) :])
+                await _in_one_go(client, [("SUNIONSTORE", merged, merged, key), ("UNLINK", key)])
 
 
 def _expected(header: Header, new_secret: bool) -> Header:
@@ -177,9 +181,3 @@ def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _pairs(answers: list[Any]) -> list[tuple[Any, int]]:
-    """NUMSUB's answer, which is a map in one protocol and a list in the other."""
-    (answer,) = answers
-    return list(answer.items()) if isinstance(answer, dict) else list(zip(answer[::2], answer[1::2], strict=True))

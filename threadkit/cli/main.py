@@ -6,6 +6,7 @@ from threadkit import __version__
 from threadkit.cli.backup import backup
 from threadkit.cli.common import Sentences
 from threadkit.cli.config import config
+from threadkit.cli.copy import copy
 from threadkit.cli.doctor import doctor
 from threadkit.cli.limits import limits
 from threadkit.cli.loadgen import loadgen
@@ -47,6 +48,7 @@ for command in (
     page,
     owner_link,
     backup,
+    copy,
     keys,
     doctor,
     rebuild,

@@ -40,6 +40,7 @@ _KEPT = {
     *("profile", "password", "provider_session", "session_lock", "sessions", "blocked", "blocked_by", "unread"),
     *("totp", "totp_draft", "passkeys", "recovery_codes", "passkey_challenge"),
     *("minute", "daily", "pace"),
+    *("restoring", "copying", "backups", "backup_lease"),
     *("stamp", "write_probe", "email", "phone", "username", "provider", "verification", "window", "owner_link"),
     # The list of sites, and what tells how a deletion goes, are seen to by the deletion itself.
     *("sites", "deleting", "deletion", "deletion_lease"),

@@ -636,6 +636,10 @@ class GlobalKeys(_Group):
     def restoring(self) -> str:
         return "threadkit:restoring"
 
+    @key(Kind.HASH, "which store is being copied into this one; nothing starts here until it is", writers="copying")
+    def copying(self) -> str:
+        return "threadkit:copying"
+
     @key(Kind.HASH, "when a server last tried to make a backup, and when one was made", writers="backup")
     def backups(self) -> str:
         return "threadkit:backups"

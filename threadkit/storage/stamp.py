@@ -16,11 +16,16 @@ async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Cloc
     await redis.hsetnx(stamp, "schema_version", str(SCHEMA_VERSION))
     await redis.hsetnx(stamp, "created_at", iso(clock.now_ms()))
     await redis.hsetnx(stamp, "secret", keyring.fingerprint)
-    # After the stamp: a restore that begins in this moment sees it, or we see the restore.
+    # After the stamp: a restore or copy that begins in this moment sees it, or we see its mark.
     if restoring := await redis.hget(keys.shared.restoring(), "file"):
         raise CannotStart(
             f"The backup {restoring} was not put back to the end, so the data is not complete. "
             "Run `threadkit backup restore` with it once more; it begins anew."
+        )
+    if copying := await redis.hget(keys.shared.copying(), "source"):
+        raise CannotStart(
+            f"The copy of the store at {copying} did not come to its end, so the data is not complete. "
+            "Run `threadkit copy` once more; it goes on."
         )
     found = await redis.hgetall(stamp)
     version = int(found["schema_version"])

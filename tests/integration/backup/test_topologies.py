@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 from tests.integration.backup import stores
 from tests.integration.comments.test_comments import write
 from tests.integration.comments.test_votes import vote
+from tests.integration.moderation.test_people import abroad
 from tests.integration.topologies.conftest import cluster, sentinel, topology
 from tests.integration.topologies.nodes import on_both, on_cluster
 from tests.integration.topologies.servers import Topology
@@ -26,6 +27,7 @@ from threadkit.backup.service import BackupService
 from threadkit.keyring import Keyring
 from threadkit.services import Services, build
 from threadkit.settings import Settings
+from threadkit.sites.model import NewSite
 from threadkit.storage.bundled import BundledStore
 from threadkit.storage.client import Store, StoreAddress, parse_url
 
@@ -152,7 +154,13 @@ async def test_a_clusters_backup_fits_a_single_store_but_not_the_other_way_round
     topology: Topology, bundled: BundledStore, redis: Redis, settings: Settings, keyring: Keyring, tmp_path: Path
 ) -> None:
     async with serving(parse_url(topology.url), settings, keyring) as app:
-        await populated(app)
+        ada, *others = await populated(app)
+        for other in others:
+            (item,) = (await other.call("GET", "/v1/users/me/comments")).json()["comments"]
+            opened_site = await app.services.site_queries.opened_by(other.key)
+            assert opened_site is not None
+            there = await abroad(app, other.http, ada, NewSite(opened_site.site, ""))
+            await vote(there, item["comment"]["i"], "up")
         made = await backup_of(app.services).create(BackupFolder(tmp_path / "cluster"))
     async with opened(bundled.address, settings, keyring) as services:
         restore = restore_of(services)

@@ -1,0 +1,1 @@
+"""Copying: everything from one store into another, under the names it has there."""
