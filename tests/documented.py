@@ -1,0 +1,78 @@
+"""A cluster, read and written by tests under the names that keys have in the documents.
+
+There a key begins with the tag of its site, person or client. Tests that look into the store know keys as they are
+documented and stand on a single server; here the tag is found out on the way in and taken off on the way out.
+"""
+
+import fnmatch
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+from redis.asyncio import RedisCluster
+from redis.asyncio.cluster import ClusterNode
+
+from threadkit.storage.keys import SCHEMA, Entry, Kind, schema_entries
+
+_TAG = re.compile(r"^\{[^}]+\}")
+_OWNER = {"SiteKeys": "site_id", "UserKeys": "user_id", "ClientKeys": "client"}
+
+
+class DocumentedCluster(RedisCluster):
+    @staticmethod
+    def nodes_at(*hosts: tuple[str, int]) -> list[ClusterNode]:
+        return [ClusterNode(host, port) for host, port in hosts]
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        words = list(args)
+        if words[0] in ("EVAL", "EVALSHA"):
+            keys = slice(3, 3 + int(words[2]))
+            words[keys] = [await self._stored(name) for name in words[keys]]
+        elif len(words) > 1:  # a word that is no key of ours stays as it is
+            words[1] = await self._stored(words[1])
+        return await super().execute_command(*words, **options)
+
+    async def delete(self, *names: Any) -> int:
+        return sum([await self.execute_command("DEL", name) for name in names])
+
+    async def unlink(self, *names: Any) -> int:
+        return sum([await self.execute_command("UNLINK", name) for name in names])
+
+    async def exists(self, *names: Any) -> int:
+        return sum([await self.execute_command("EXISTS", name) for name in names])
+
+    async def scan_iter(  # type: ignore[override]
+        self, match: Any = None, count: int | None = None, _type: str | None = None, **options: Any
+    ) -> AsyncIterator[str]:
+        async for stored in super().scan_iter(count=count or 1000, _type=_type, **options):
+            name = _TAG.sub("", str(stored))
+            if match is None or fnmatch.fnmatchcase(name, str(match)):
+                yield name
+
+    async def keys(self, pattern: Any = "*", **options: Any) -> list[str]:  # type: ignore[override]
+        return [name async for name in self.scan_iter(pattern, **options)]
+
+    async def _stored(self, name: Any) -> Any:
+        """The key that has a documented name. If there is none yet, it is that of the only site there is."""
+        found = _entry_of(name) if isinstance(name, str) and not _TAG.match(name) else None
+        if found is None or found.group == "GlobalKeys":
+            return name
+        owner = (found.parts(name) or {}).get(_OWNER[found.group])
+        if owner is not None:
+            return f"{{{owner}}}{name}"
+        stored = [str(one) async for one in super().scan_iter(match="*}" + _literally(name), count=1000)]
+        if not stored:
+            sites = await super().execute_command("ZRANGE", "sites:index", 0, -1)
+            stored = [f"{{{site_id}}}{name}" for site_id in sites] or [name]
+        stored = [one for one in stored if _TAG.sub("", one) == name]
+        assert len(stored) == 1, f"{name} could be any of {stored}"
+        return stored[0]
+
+
+def _entry_of(name: str) -> Entry | None:
+    entries = schema_entries(name) or [one for one in SCHEMA if one.kind is Kind.CHANNEL and one.matches(name)]
+    return entries[0] if entries else None
+
+
+def _literally(name: str) -> str:
+    return re.sub(r"([*?\[\]\\])", r"\\\1", name)
