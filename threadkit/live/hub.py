@@ -393,6 +393,7 @@ class Hub:
         room.is_changed = False
         room.beat_at = asyncio.get_running_loop().time()
         mine = room.told = len(room.clients)
+        known = room.version
         try:
             pulse = await self._beat(
                 room.site_id,
@@ -406,7 +407,7 @@ class Hub:
             room.is_changed = True
             raise
         room.others = max(0, pulse.viewers - mine)
-        room.note_version(pulse.version)
+        room.note_version(pulse.version, known=known)
 
     async def _keep_checking(self) -> None:
         """A message about an ended session can be lost; nobody stays for long because of that."""
