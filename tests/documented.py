@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from redis.asyncio import RedisCluster
-from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.cluster import ClusterNode, ClusterPipeline
 
 from threadkit.storage.keys import SCHEMA, Entry, Kind, schema_entries
 
@@ -24,13 +24,10 @@ class DocumentedCluster(RedisCluster):
         return [ClusterNode(host, port) for host, port in hosts]
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
-        words = list(args)
-        if words[0] in ("EVAL", "EVALSHA"):
-            keys = slice(3, 3 + int(words[2]))
-            words[keys] = [await self._stored(name) for name in words[keys]]
-        elif len(words) > 1:  # a word that is no key of ours stays as it is
-            words[1] = await self._stored(words[1])
-        return await super().execute_command(*words, **options)
+        return await super().execute_command(*await self.as_stored(args), **options)
+
+    def pipeline(self, transaction: Any = None, shard_hint: Any = None) -> ClusterPipeline:
+        return _Pipeline(self)  # type: ignore[abstract]  # the library's own class is so too
 
     async def delete(self, *names: Any) -> int:
         return sum([await self.execute_command("DEL", name) for name in names])
@@ -52,7 +49,22 @@ class DocumentedCluster(RedisCluster):
     async def keys(self, pattern: Any = "*", **options: Any) -> list[str]:  # type: ignore[override]
         return [name async for name in self.scan_iter(pattern, **options)]
 
-    async def _stored(self, name: Any) -> Any:
+    async def all_stored(self) -> dict[str, list[str]]:
+        """Every key there is, by its documented name."""
+        found: dict[str, list[str]] = {}
+        async for stored in super().scan_iter(count=1000):
+            found.setdefault(_TAG.sub("", str(stored)), []).append(str(stored))
+        return found
+
+    async def as_stored(self, words: tuple[Any, ...], known: dict[str, list[str]] | None = None) -> list[Any]:
+        """A command about the keys that have these names."""
+        # Elsewhere the first word is a key, or no name of ours and stays as it is.
+        keys = slice(3, 3 + int(words[2])) if words[0] in ("EVAL", "EVALSHA") else slice(1, 2)
+        result = list(words)
+        result[keys] = [await self._stored(name, known) for name in words[keys]]
+        return result
+
+    async def _stored(self, name: Any, known: dict[str, list[str]] | None) -> Any:
         """The key that has a documented name. If there is none yet, it is that of the only site there is."""
         found = _entry_of(name) if isinstance(name, str) and not _TAG.match(name) else None
         if found is None or found.group == "GlobalKeys":
@@ -60,19 +72,24 @@ class DocumentedCluster(RedisCluster):
         owner = (found.parts(name) or {}).get(_OWNER[found.group])
         if owner is not None:
             return f"{{{owner}}}{name}"
-        stored = [str(one) async for one in super().scan_iter(match="*}" + _literally(name), count=1000)]
+        stored = (known or await self.all_stored()).get(name)
         if not stored:
             sites = await super().execute_command("ZRANGE", "sites:index", 0, -1)
             stored = [f"{{{site_id}}}{name}" for site_id in sites] or [name]
-        stored = [one for one in stored if _TAG.sub("", one) == name]
         assert len(stored) == 1, f"{name} could be any of {stored}"
         return stored[0]
+
+
+class _Pipeline(ClusterPipeline):
+    async def execute(self, *args: Any, **options: Any) -> list[Any]:
+        client = self.cluster_client
+        assert isinstance(client, DocumentedCluster)
+        known = await client.all_stored()
+        for command in self._execution_strategy._command_queue:  # type: ignore[attr-defined]
+            command.args = tuple(await client.as_stored(command.args, known))
+        return await super().execute(*args, **options)
 
 
 def _entry_of(name: str) -> Entry | None:
     entries = schema_entries(name) or [one for one in SCHEMA if one.kind is Kind.CHANNEL and one.matches(name)]
     return entries[0] if entries else None
-
-
-def _literally(name: str) -> str:
-    return re.sub(r"([*?\[\]\\])", r"\\\1", name)
