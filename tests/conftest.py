@@ -9,7 +9,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from tests.left_out import count, leave_out
+from tests.left_out import leave_out, summary
 from tests.make import ManualClock
 from tests.stores import TestedStore, emptied, tested_store
 from threadkit import logs
@@ -30,8 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     leave_out(items)
 
 
-def pytest_report_collectionfinish(items: list[pytest.Item]) -> list[str]:
-    return count(items)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    summary(terminalreporter)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import pytest
 
 from tests.stores import KIND
 
-OWN_STORE = "brings a store of its own"
+OWN_STORE = "uses no store, or one of its own"
 
 _SENTINEL: dict[str, str] = {}
 
@@ -31,13 +31,14 @@ def leave_out(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason=f"{KIND}: {reason}"))
 
 
-def count(items: list[pytest.Item]) -> list[str]:
-    """What is said before the first test: how many run on this store, and how many do not."""
+def summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end how many tests ran on this store, and how many did not."""
     if KIND == "bundled":
-        return []
-    reasons = [reason_for(item, KIND) for item in items]
-    own, listed = reasons.count(OWN_STORE), sum(reason not in (None, OWN_STORE) for reason in reasons)
-    return [
-        f"store: {KIND}; {reasons.count(None)} tests run on it, {listed} are left out (tests/left_out.py says why), "
-        f"{own} have nothing to do with it"
-    ]
+        return
+    skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", ())]
+    own = sum(f"{KIND}: {OWN_STORE}" in reason for reason in skipped)
+    listed = sum(f"{KIND}: " in reason for reason in skipped) - own
+    ran = sum(len(terminalreporter.stats.get(outcome, ())) for outcome in ("passed", "failed"))
+    terminalreporter.write_line(
+        f"{KIND}: {ran} tests ran, {listed} cannot run on it (tests/left_out.py says why), {own} do not use this store"
+    )
