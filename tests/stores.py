@@ -59,7 +59,7 @@ def client_of(store: TestedStore) -> Commands:
     if not isinstance(store, Outside):
         return Redis(unix_socket_path=store.address.path, decode_responses=True)
     if isinstance(store.topology, Cluster):
-        return DocumentedCluster(startup_nodes=DocumentedCluster.nodes_at(*store.address.hosts), decode_responses=True)
+        return DocumentedCluster(*store.address.hosts)
     return Redis(port=store.topology.primary.port, decode_responses=True)
 
 

@@ -60,7 +60,7 @@ async def look(mo: Person, job: dict[str, Any]) -> dict[str, Any]:
 
 async def step(app: Application, site: NewSite) -> None:
     """Carry out what waits now, but not what that leads to."""
-    redis, outbox = app.services.store.redis, f"site:{site.site.id}:outbox"
+    redis, outbox = app.services.store.redis, app.services.keys.site(site.site.id).outbox()
     for entry_id, fields in await redis.xrange(outbox):
         assert await app.services.outbox._effects(SiteId(site.site.id), _Entry(entry_id, fields)) == ([], [])
         await redis.xdel(outbox, entry_id)

@@ -11,6 +11,7 @@ from tests.integration.topologies.nodes import on_both
 from tests.people import create
 from tests.wait import until
 from threadkit.app import Application
+from threadkit.ids import new_uuid
 from threadkit.live import hub
 from threadkit.sites.model import NewSite
 
@@ -96,3 +97,19 @@ async def test_readers_look_again_when_a_replica_took_over_that_had_not_received
         beaten = room.beat_at
         await until(lambda: room.beat_at > beaten + 0.5, "more heartbeats")
         await ear.nothing_but("viewers")
+
+
+async def test_a_page_whose_list_is_broken_does_not_silence_the_sites_other_pages(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "the first")
+    page_id, _ = await page_of(http, new_site)
+    broken, redis = app.services.keys.site(new_site.site.id).viewers(page_id), app.services.store.redis
+    await redis.set(broken, "of another kind")
+    healthy = new_uuid()
+    async with serving(app) as here, here.ear(ada.key) as ear:
+        for page in (page_id, healthy):
+            await ear.subscribe(page)
+        assert await ear.hear_of("viewers", seconds=5) == {"page_id": healthy, "viewers": 1}
+    await redis.delete(broken)
