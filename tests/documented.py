@@ -27,6 +27,7 @@ class DocumentedCluster(RedisCluster):
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         words = await self.as_stored(args)
         if words[0] == "PUBLISH":  # behind what scripts have published there, and not at another node ahead of it
+            await self.initialize()
             options["target_nodes"] = self.get_node_from_key(words[1])
         return await super().execute_command(*words, **options)
 
@@ -34,13 +35,19 @@ class DocumentedCluster(RedisCluster):
         return _Pipeline(self)  # type: ignore[abstract]  # the library's own class is so too
 
     async def delete(self, *names: Any) -> int:
-        return sum([await self.execute_command("DEL", name) for name in names])
+        return await self._of_each("DEL", names)
 
     async def unlink(self, *names: Any) -> int:
-        return sum([await self.execute_command("UNLINK", name) for name in names])
+        return await self._of_each("UNLINK", names)
 
     async def exists(self, *names: Any) -> int:
-        return sum([await self.execute_command("EXISTS", name) for name in names])
+        return await self._of_each("EXISTS", names)
+
+    async def _of_each(self, command: str, names: tuple[Any, ...]) -> int:
+        async with self.pipeline() as pipe:
+            for name in names:
+                pipe.execute_command(command, name)
+            return sum(await pipe.execute())
 
     async def scan_iter(  # type: ignore[override]
         self, match: Any = None, count: int | None = None, _type: str | None = None, **options: Any
