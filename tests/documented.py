@@ -13,7 +13,7 @@ from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.client import PubSub
 from redis.asyncio.cluster import ClusterNode, ClusterPipeline
 
-from threadkit.storage.keys import SCHEMA, Entry, Kind, schema_entries
+from threadkit.storage.keys import SCHEMA, Entry
 
 _TAG = re.compile(r"^\{[^}]+\}")
 _OWNER = {"SiteKeys": "site_id", "UserKeys": "user_id", "ClientKeys": "client"}
@@ -141,5 +141,6 @@ def _tags_beside(entry: Entry, name: str, known: dict[str, list[str]]) -> set[st
 
 
 def _entry_of(name: str) -> Entry | None:
-    entries = schema_entries(name) or [one for one in SCHEMA if one.kind is Kind.CHANNEL and one.matches(name)]
-    return entries[0] if entries else None
+    """As schema_entries, for channels too: of several the one with most fixed text."""
+    found = [one for one in SCHEMA if one.matches(name)]
+    return max(found, key=lambda one: len(re.sub(r"\{\w+\}", "", one.pattern)), default=None)
