@@ -123,7 +123,7 @@ class _Ear(PubSub):
         await super().subscribe(*[await self._cluster.stored(channel) for channel in channels], **handlers)
 
     async def aclose(self) -> None:
-        await super().aclose()
+        await super().aclose()  # type: ignore[no-untyped-call]
         await self._node.aclose()
         await self._node.connection_pool.disconnect()
 

@@ -8,6 +8,7 @@ OWN_STORE = "uses no store, or one of its own"
 
 _CUT = "cuts the path to the one socket of the bundled store"
 _ONE_LINE = "is about the line to a single server, which is used nowhere else"
+_STANDALONE = "says what is reported of a single server"
 _ONE_NODE = "sets up or asks one node, where a cluster has six"
 _SAME_NAME = "looks at two sites whose keys differ in the tag alone"
 _PACE = "puts everything at once through a client of the tests that goes through all keys each time"
@@ -20,6 +21,7 @@ _SENTINEL: dict[str, str] = {
     "integration/outbox/test_crashes.py::test_whichever_command_is_the_last_all_totals_are_exact": _CUT,
     "integration/storage/test_checks.py::test_read_only_credentials_are_found_out_at_start_s2_42": _CUT,
     "integration/storage/test_line.py": _ONE_LINE,
+    "integration/storage/test_report.py::test_the_report_of_a_store_that_tells_everything": _STANDALONE,
 }
 
 _CLUSTER: dict[str, str] = _SENTINEL | {
@@ -43,7 +45,6 @@ _CLUSTER: dict[str, str] = _SENTINEL | {
     "integration/storage/test_listener.py::test_who_comes_while_another_takes_back_an_unanswered_question_is_heard": _ONE_NODE,
     "integration/storage/test_listener.py::test_who_gives_up_takes_the_channel_from_nobody": _ONE_NODE,
     "integration/storage/test_report.py::test_slow_commands_are_named_and_nothing_of_what_they_held": _ONE_NODE,
-    "integration/storage/test_report.py::test_the_report_of_a_store_that_tells_everything": _ONE_NODE,
     "integration/storage/test_report.py::test_what_a_hosted_store_does_not_tell_is_named": _ONE_NODE,
 }
 

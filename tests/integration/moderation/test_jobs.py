@@ -143,7 +143,7 @@ async def test_a_worker_that_dies_in_the_middle_of_a_batch_loses_and_counts_noth
         return await remove(*args)
 
     monkeypatch.setattr(remover, "_remove", dying)
-    (entry,) = await app.services.store.redis.xrange(f"site:{new_site.site.id}:outbox", count=1)
+    (entry,) = await app.services.store.redis.xrange(app.services.keys.site(new_site.site.id).outbox(), count=1)
     with pytest.raises(ConnectionError):  # as if the process had been killed: the entry is not settled
         await app.services.jobs.go_on(SiteId(new_site.site.id), entry[0], {"job_id": job["id"], "step": 0})
     assert (await look(mo, job))["done"] == 0
