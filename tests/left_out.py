@@ -10,8 +10,9 @@ _CUT = "cuts the path to the one socket of the bundled store"
 _ONE_LINE = "is about the line to a single server, which is used nowhere else"
 _STANDALONE = "says what is reported of a single server"
 _ONE_NODE = "sets up or asks one node, where a cluster has six"
+_NO_SITE = "breaks a key before there is a site whose tag it could have"
 _SAME_NAME = "looks at two sites whose keys differ in the tag alone"
-_PACE = "puts everything at once through a client of the tests that goes through all keys each time"
+_CROWD = "drives the library's own cluster client with a crowd, which loses connections; ours lets them wait their turn"
 
 _SENTINEL: dict[str, str] = {
     "integration/counters/test_flushing.py::test_a_store_that_is_away_and_comes_back_misses_nothing": _CUT,
@@ -25,13 +26,13 @@ _SENTINEL: dict[str, str] = {
 }
 
 _CLUSTER: dict[str, str] = _SENTINEL | {
-    "integration/counters/test_flushing.py::test_one_sites_trouble_is_not_the_others_and_nothing_counts_twice": _SAME_NAME,
+    "integration/counters/test_flushing.py::test_one_sites_trouble_is_not_the_others_and_nothing_counts_twice": _NO_SITE,
     "integration/counters/test_flushing.py::test_a_full_store_keeps_counts_waiting": _ONE_NODE,
     "integration/counters/test_visitors.py::test_nobody_can_be_followed_to_another_site_or_month": "joins sets of two sites",
     "integration/http/test_health.py::test_a_store_that_takes_no_writes_is_not_ready_s2_42": _ONE_NODE,
     "integration/live/test_bad_input.py::test_thousands_of_subscriptions_are_ten_pages": _ONE_NODE,
     "integration/live/test_leaks.py::test_five_hundred_visits_leave_nothing_behind": _ONE_NODE,
-    "integration/live/test_presence.py::test_a_crowd_that_comes_and_goes_on_three_workers_is_counted_exactly": _PACE,
+    "integration/live/test_presence.py::test_a_crowd_that_comes_and_goes_on_three_workers_is_counted_exactly": _CROWD,
     "integration/live/test_presence.py::test_the_work_of_taking_people_away_grows_with_their_number_and_not_with_its_square": _ONE_NODE,
     "integration/moderation/test_claims.py::test_after_very_much_at_once_the_list_is_to_be_loaded_again": "needs a transaction",
     "integration/moderation/test_claims.py::test_a_stream_that_is_over_leaves_nothing_behind": _ONE_NODE,
