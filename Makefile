@@ -4,13 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: run test unit bench soak long lint format lock keys clean
+.PHONY: run test test-cluster test-sentinel unit bench soak long lint format lock keys clean
 
 run: $(VENV)/run.stamp  ## install if needed, start ThreadKit on http://localhost:8080
 	$(BIN)/threadkit serve $(ARGS)
 
 test: lint  ## everything that this machine can test
 	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+
+test-cluster: $(VENV)/dev.stamp  ## the tests that use the store, on a cluster of three primaries with a replica each
+	THREADKIT_TEST_STORE=cluster $(BIN)/pytest -n auto --dist loadgroup tests/integration tests/property $(ARGS)
+
+test-sentinel: $(VENV)/dev.stamp  ## the same behind three sentinels
+	THREADKIT_TEST_STORE=sentinel $(BIN)/pytest -n auto --dist loadgroup tests/integration tests/property $(ARGS)
 
 unit: $(VENV)/dev.stamp  ## only the tests that touch nothing outside Python
 	$(BIN)/pytest tests/unit $(ARGS)

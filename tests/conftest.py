@@ -1,6 +1,5 @@
 """The harness: a real store per test worker, the application in process, and a guard over every key that is written."""
 
-import contextlib
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -10,20 +9,29 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from tests.keyspace import assert_keys_are_known
+from tests.left_out import leave_out, summary
 from tests.make import ManualClock
+from tests.stores import TestedStore, emptied, tested_store
 from threadkit import logs
 from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
 from threadkit.moderation.rules import LinksRule, RepeatedRule, ScreeningRules, TooFastRule
 from threadkit.settings import Accounts, BackupSettings, LimitSettings, Settings
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
-from threadkit.storage.bundled import BundledStore
+from threadkit.storage.client import Commands
 
 NOTHING_HELD = ScreeningRules(
     repeated=RepeatedRule(enabled=False), too_fast=TooFastRule(enabled=False), links=LinksRule(enabled=False)
 )
 SECRET = "a secret of the test suite, long enough"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    leave_out(items)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    summary(terminalreporter)
 
 
 @pytest.fixture(scope="session")
@@ -35,12 +43,10 @@ def short_folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def bundled(short_folder: Path) -> Iterator[BundledStore]:
-    """The bundled store under its real configuration, started once per test worker."""
-    store = BundledStore(Settings(data=str(short_folder / "store")))
-    store.start()
-    yield store
-    store.stop()
+def bundled(short_folder: Path) -> Iterator[TestedStore]:
+    """The bundled store under its real configuration, started once per test worker; or what stands in its place."""
+    with tested_store(short_folder / "store") as store:
+        yield store
 
 
 @pytest.fixture
@@ -72,17 +78,15 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def redis(bundled: BundledStore) -> AsyncIterator[Redis]:
+async def redis(bundled: TestedStore) -> AsyncIterator[Commands]:
     """The store as it is, empty at first; after the test every key in it must be one of the schema."""
-    async with contextlib.aclosing(Redis(unix_socket_path=bundled.address.path, decode_responses=True)) as client:
-        await client.flushall()
+    async with emptied(bundled) as client:
         yield client
-        await assert_keys_are_known(client)
 
 
 @pytest.fixture
 async def app(
-    redis: Redis, bundled: BundledStore, settings: Settings, keyring: Keyring, clock: ManualClock
+    redis: Redis, bundled: TestedStore, settings: Settings, keyring: Keyring, clock: ManualClock
 ) -> AsyncIterator[Application]:
     logs.configure(settings)
     application = create_app(settings, bundled.address, keyring, clock=clock)

@@ -27,6 +27,7 @@ from tests.keyspace import assert_keys_are_known
 from tests.make import ManualClock
 from tests.people import Person, create, guest
 from tests.property.moderation_model import Case, Moderation, Somebody
+from tests.stores import client_of
 from tests.wait import until
 from threadkit.app import Application, create_app
 from threadkit.ids import UserId
@@ -363,7 +364,7 @@ def test_any_sequence_of_what_moderators_and_reporters_do_equals_a_plain_model(
     def machine() -> ModerationMachine:
         return ModerationMachine(
             lambda: create_app(patient, bundled.address, keyring, clock=ManualClock()),
-            lambda: Redis(unix_socket_path=bundled.address.path, decode_responses=True),
+            lambda: client_of(bundled),
         )
 
     run_state_machine_as_test(machine, settings=RUNS)  # type: ignore[arg-type]  # any maker of one will do

@@ -36,6 +36,7 @@ SESSIONS_EVERY_S = 30.0
 ERRANDS_S = 5.0
 
 RoomKey = tuple[SiteId, PageId]
+_AWAY = (StoreConnectionError, StoreTimeoutError, OSError)
 
 
 class Hub:
@@ -365,7 +366,7 @@ class Hub:
 
     def _is_away(self, error: Exception) -> bool:
         """Whether the whole store is: of a cluster, other nodes may be there."""
-        return not self._keys.tagged and isinstance(error, StoreConnectionError | StoreTimeoutError | OSError)
+        return not self._keys.tagged and isinstance(error, _AWAY)
 
     # --- What happens by the clock ------------------------------------------------------------------------------------
 
@@ -383,7 +384,7 @@ class Hub:
                 except Exception as error:
                     if self._is_away(error):
                         break  # the next round tries again
-                    if self._keys.tagged and isinstance(error, RedisError | OSError):
+                    if isinstance(error, _AWAY):
                         silent.add(room.site_id)
                     else:
                         room.is_changed = False  # something is wrong with this page; the next heartbeat is soon enough
@@ -393,6 +394,7 @@ class Hub:
         room.is_changed = False
         room.beat_at = asyncio.get_running_loop().time()
         mine = room.told = len(room.clients)
+        known = room.version
         try:
             pulse = await self._beat(
                 room.site_id,
@@ -406,7 +408,7 @@ class Hub:
             room.is_changed = True
             raise
         room.others = max(0, pulse.viewers - mine)
-        room.note_version(pulse.version)
+        room.note_version(pulse.version, known=known)
 
     async def _keep_checking(self) -> None:
         """A message about an ended session can be lost; nobody stays for long because of that."""

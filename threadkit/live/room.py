@@ -46,6 +46,7 @@ class Room:
         self.users: dict[UserId, int] = {}
         self.version: int | None = None
         self.version_in_store = 0  # at the last heartbeat
+        self._version_heard = 0  # with the last event that had one
         self.is_ready = asyncio.Event()
         self.told = 0  # how many connections the store knows of through this worker
         self.others = 0  # and through others
@@ -81,14 +82,20 @@ class Room:
 
     def start_over(self) -> None:
         """Nobody knows what was missed."""
-        self.version, self.version_in_store = None, 0
+        self.version, self.version_in_store, self._version_heard = None, 0, 0
         self.resync()
 
-    def note_version(self, version: int) -> None:
-        """What a heartbeat says. The events up to there may still be on their way."""
+    def note_version(self, version: int, *, known: int | None) -> None:
+        """What a heartbeat says, and what was known when it was sent. The events up to there may still be on their way.
+
+        A store that knows less than we did has been replaced by a replica that had not received it all.
+        """
         self.version_in_store = version
         if self.version is None:
             self.version = version
+        elif known is not None and version < known:
+            self.version = self._version_heard = version
+            self.resync()
 
     def notice_loss(self) -> None:
         """What the heartbeat before this one knew of and we still do not was lost: another node of a cluster can die,
@@ -145,9 +152,11 @@ class Room:
     def _interpret(self, event: Event, found: Any) -> None:
         version = event.get("version")
         if version is not None:
-            if self.version is not None and version > self.version + 1:
+            # Every version is heard of once and in order, unless a replica took over that had not received the newest.
+            is_taken_back = version <= self._version_heard
+            if is_taken_back or (self.version is not None and version > self.version + 1):
                 self._tell(resync(self.page_id))
-            self.version = version
+            self.version = self._version_heard = version
         match event["type"]:
             case "new_comment":
                 self._new_comment(event, found)

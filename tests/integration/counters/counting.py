@@ -30,16 +30,17 @@ class Counting:
     """A tally with everything it needs, as one worker has it."""
 
     def __init__(self, address: StoreAddress, keyring: Keyring, clock: Clock, settings: CounterSettings) -> None:
+        keys = Keys(tagged=address.topology == "cluster")
         self.store = Store(address, StoreTuning(connect_timeout_s=0.5, command_timeout_s=2.0))
         addresses = ClientAddresses(["127.0.0.1"], keyring.derive("client-address"))
         self.tally = Tally(
             redis=self.store.redis,
-            keys=Keys(),
+            keys=keys,
             clock=clock,
             visitors=VisitorHashes(addresses, keyring),
             settings=settings,
         )
-        self.queries = CounterQueries(redis=self.store.redis, keys=Keys(), clock=clock)
+        self.queries = CounterQueries(redis=self.store.redis, keys=keys, clock=clock)
 
     def view(
         self,

@@ -12,6 +12,7 @@ from tests.integration.counters.test_views import admin, flush
 from tests.integration.server.program import environment, run
 from tests.make import ManualClock
 from tests.people import create
+from tests.stores import url_of
 from threadkit.app import Application
 from threadkit.clock import SystemClock
 from threadkit.counters.model import DayOfUse
@@ -132,7 +133,7 @@ async def owned(app: Application, bundled: BundledStore, keyring: Keyring, new_s
 
 
 async def test_usage_on_the_command_line(owned: NewSite, bundled: BundledStore) -> None:
-    words = ["site", "usage", owned.site.domain, "--months", "2", "--redis-url", f"unix://{bundled.address.path}"]
+    words = ["site", "usage", owned.site.domain, "--months", "2", "--redis-url", url_of(bundled)]
     env = environment(THREADKIT_SECRET=SECRET)
     result = run(*words, "--json", env=env)
     assert result.returncode == 0, result.stderr
@@ -143,7 +144,7 @@ async def test_usage_on_the_command_line(owned: NewSite, bundled: BundledStore) 
     table = run(*words, env=env)
     assert "Page views" in table.stdout
     assert months[0]["month"] in table.stdout
-    wrong = run("site", "usage", "nope", "--redis-url", f"unix://{bundled.address.path}", env=env)
+    wrong = run("site", "usage", "nope", "--redis-url", url_of(bundled), env=env)
     assert (wrong.returncode, wrong.stderr) == (1, "Error: There is no site 'nope'.\n")
 
 

@@ -13,14 +13,13 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from redis.asyncio import Redis
 from websockets.exceptions import InvalidStatus
 
 from tests.conftest import SECRET
 from tests.integration.live.ears import Ear, LiveServer, serving
 from tests.integration.live.houses import DOMAIN, House, two_workers
-from tests.keyspace import assert_keys_are_known
 from tests.make import ManualClock
+from tests.stores import emptied
 from tests.wait import until
 from threadkit.app import create_app
 from threadkit.ids import new_uuid
@@ -45,14 +44,12 @@ async def one_server(bundled: BundledStore, short_folder: Path) -> AsyncIterator
         limits=LimitSettings(enabled=False),
     )
     clock = ManualClock()
-    async with Redis(unix_socket_path=bundled.address.path, decode_responses=True) as redis:
-        await redis.flushall()
+    async with emptied(bundled):
         app = create_app(settings, bundled.address, Keyring(SECRET.encode()), clock=clock)
         async with app.lifespan(), serving(app) as live:
             async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{live.port}") as web:
                 yield House(await app.services.sites.create("Blog", DOMAIN), web, live.port, clock)
             await until(lambda: app.services.hub.connections == 0, "everybody to have left")
-        await assert_keys_are_known(redis)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

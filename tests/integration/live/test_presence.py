@@ -24,6 +24,7 @@ from tests.integration.server.program import environment
 from tests.integration.server.program import serving as program_serving
 from tests.make import ManualClock
 from tests.people import Person, create
+from tests.stores import url_of
 from tests.wait import until
 from threadkit.app import Application
 from threadkit.ids import PageId, SiteId, UserId, new_uuid
@@ -168,7 +169,7 @@ async def test_whoever_was_on_a_killed_server_is_gone_within_a_minute(
     assert (hub.SESSIONS_EVERY_S, scripts.GONE_AFTER_MS + 15_000 < 60_000, scripts.KEPT_S) == (30, True, 60)
     clock.advance(seconds=time.time() - clock.now_ms() / 1000)
     ada, bob = await create(http, new_site, "eve"), await create(http, new_site, "joe")  # whose sessions are of today
-    env = environment(REDIS_URL=f"unix://{bundled.address.path}", THREADKIT_SECRET=SECRET)
+    env = environment(REDIS_URL=url_of(bundled), THREADKIT_SECRET=SECRET)
     with program_serving(tmp_path / "second", env=env) as doomed:
         async with live.ear(bob.key, bob.token) as bobs:
             await bobs.subscribe(page_id)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.outbox.entries import Owner
+from tests.stores import url_of
 from threadkit.app import Application
 from threadkit.errors import InvalidParameter
 from threadkit.moderation.labelled import labelled
@@ -19,7 +20,7 @@ BAD = [f"Best casino bonus here https://luck{number}.example now" for number in 
 
 @pytest.fixture
 def owner(bundled: BundledStore, settings: Settings) -> Owner:
-    return Owner(f"unix://{bundled.address.path}", settings)
+    return Owner(url_of(bundled), settings)
 
 
 @pytest.fixture

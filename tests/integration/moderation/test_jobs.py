@@ -60,7 +60,7 @@ async def look(mo: Person, job: dict[str, Any]) -> dict[str, Any]:
 
 async def step(app: Application, site: NewSite) -> None:
     """Carry out what waits now, but not what that leads to."""
-    redis, outbox = app.services.store.redis, f"site:{site.site.id}:outbox"
+    redis, outbox = app.services.store.redis, app.services.keys.site(site.site.id).outbox()
     for entry_id, fields in await redis.xrange(outbox):
         assert await app.services.outbox._effects(SiteId(site.site.id), _Entry(entry_id, fields)) == ([], [])
         await redis.xdel(outbox, entry_id)
@@ -143,7 +143,7 @@ async def test_a_worker_that_dies_in_the_middle_of_a_batch_loses_and_counts_noth
         return await remove(*args)
 
     monkeypatch.setattr(remover, "_remove", dying)
-    (entry,) = await app.services.store.redis.xrange(f"site:{new_site.site.id}:outbox", count=1)
+    (entry,) = await app.services.store.redis.xrange(app.services.keys.site(new_site.site.id).outbox(), count=1)
     with pytest.raises(ConnectionError):  # as if the process had been killed: the entry is not settled
         await app.services.jobs.go_on(SiteId(new_site.site.id), entry[0], {"job_id": job["id"], "step": 0})
     assert (await look(mo, job))["done"] == 0

@@ -10,6 +10,7 @@ from tests.integration.live.ears import serving
 from tests.integration.moderation.test_people import abroad
 from tests.integration.outbox.entries import Owner
 from tests.people import create
+from tests.stores import url_of
 from tests.wait import until
 from threadkit.app import Application
 from threadkit.settings import Settings
@@ -21,7 +22,7 @@ DRAFT = {"page_url": URL, "content": "may I?"}
 
 @pytest.fixture
 def owner(bundled: BundledStore, settings: Settings) -> Owner:
-    return Owner(f"unix://{bundled.address.path}", settings)
+    return Owner(url_of(bundled), settings)
 
 
 async def test_somebody_is_banned_everywhere_and_let_back_in_s3_41(

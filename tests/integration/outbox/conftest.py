@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from tests.integration.outbox.entries import Owner
 from tests.people import Person, create
+from tests.stores import url_of
 from threadkit.settings import Settings
 from threadkit.sites.model import NewSite
 from threadkit.storage.bundled import BundledStore
@@ -24,4 +25,4 @@ async def ada(http: httpx.AsyncClient, new_site: NewSite) -> Person:
 @pytest.fixture
 def owner(bundled: BundledStore, settings: Settings) -> Owner:
     """Somebody at the command line of the same store."""
-    return Owner(f"unix://{bundled.address.path}", settings)
+    return Owner(url_of(bundled), settings)

@@ -44,9 +44,10 @@ async def test_nobody_who_wakes_is_missed_in_a_crowd(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, ada: Person
 ) -> None:
     await app.services.outbox.start(look_every_s=HOUR)
+    place = app.services.keys.site(new_site.site.id).outbox()
 
     async def happen() -> None:
-        await add(app.services.store.redis, new_site, "karma", user_id=ada.id, change=1)
+        await add(app.services.store.redis, new_site, "karma", key=place, user_id=ada.id, change=1)
         app.services.outbox.wake(new_site.site.id)
 
     await asyncio.gather(*(happen() for _ in range(300)))

@@ -17,6 +17,7 @@ from tests.integration.outbox.entries import Owner
 from tests.integration.server.program import THREADKIT
 from tests.make import ManualClock
 from tests.people import Person, create, guest
+from tests.stores import url_of
 from tests.wait import until
 from threadkit.app import Application, create_app
 from threadkit.ids import SiteId, UserId
@@ -387,7 +388,7 @@ async def test_nobody_stays_connected_to_a_deleted_site(
 
 @pytest.fixture
 def owner(bundled: BundledStore, settings: Settings) -> Owner:
-    return Owner(f"unix://{bundled.address.path}", settings)
+    return Owner(url_of(bundled), settings)
 
 
 class TestOnTheCommandLine:

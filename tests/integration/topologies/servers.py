@@ -44,33 +44,35 @@ class Server:
             self._process.wait()
             self._process = None
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
     def ask(self, *command: str | int) -> Any:
         with Redis(port=self.port, decode_responses=True, socket_timeout=5) as client:
             return client.execute_command(*command)
 
 
 class Cluster:
-    """Three primaries that share the slots."""
+    """Three primaries that share the slots; with `replicas` each has one that takes its place."""
 
-    def __init__(self, folder: Path) -> None:
-        ports = free_ports(6)
+    def __init__(self, folder: Path, *, replicas: bool = False, patience_ms: int = 1000) -> None:
+        count = 6 if replicas else 3
+        ports = free_ports(2 * count)
         self.servers = [
             Server(
                 folder / f"node-{number}",
                 ports[number],
                 *_DURABLE,
-                *(
-                    "--cluster-enabled",
-                    "yes",
-                    "--cluster-node-timeout",
-                    "1000",
-                    "--cluster-port",
-                    str(ports[number + 3]),
-                ),
+                *_QUICK,
+                *("--cluster-enabled", "yes", "--cluster-port", str(ports[number + count])),
+                *("--cluster-node-timeout", str(patience_ms)),
+                # The default is that all of a cluster stops as soon as a part of it is missing.
+                *("--cluster-require-full-coverage", "no" if replicas else "yes"),
             )
-            for number in range(3)
+            for number in range(count)
         ]
-        self._bus_ports = ports[3:]
+        self._bus_ports = ports[count:]
 
     @property
     def url(self) -> str:
@@ -78,45 +80,78 @@ class Cluster:
 
     @property
     def primaries(self) -> list[Server]:
-        return self.servers
+        """Those that have slots, in the order of these."""
+        if len(self.servers) == 3:
+            return self.servers
+        return sorted(self._slots(), key=lambda server: self._slots()[server])
+
+    def home_of(self, key: str) -> Server:
+        """The primary that has a key."""
+        slot = int(self._anyone().ask("CLUSTER KEYSLOT", key))
+        return next(server for server, (first, last) in self._slots().items() if first <= slot <= last)
+
+    def replica_of(self, primary: Server) -> Server:
+        roles = {server: server.ask("ROLE") for server in self.servers if server is not primary}
+        return next(server for server, role in roles.items() if role[0] == "slave" and role[2] == primary.port)
 
     def start(self) -> None:
         for number, server in enumerate(self.servers):
             server.start()
             server.ask("CLUSTER SET-CONFIG-EPOCH", number + 1)
+        for number, server in enumerate(self.servers[:3]):
             server.ask("CLUSTER ADDSLOTSRANGE", number * SLOTS // 3, (number + 1) * SLOTS // 3 - 1)
         for server, bus_port in list(zip(self.servers, self._bus_ports, strict=True))[1:]:
             self.servers[0].ask("CLUSTER MEET", "127.0.0.1", server.port, bus_port)
-        wait_for(self.is_whole, "the cluster to be whole")
+        wait_for(self._all_know_each_other, "the nodes to know each other", seconds=60)
+        for server, primary in zip(self.servers[3:], self.servers, strict=False):
+            server.ask("CLUSTER REPLICATE", primary.ask("CLUSTER MYID"))
+        wait_for(self.is_whole, "the cluster to be whole", seconds=60)
 
     def is_whole(self) -> bool:
-        answers = [server.ask("CLUSTER INFO") for server in self.servers]
-        return all(
-            info["cluster_state"] == "ok" and info["cluster_known_nodes"] == "3" and info["cluster_size"] == "3"
-            for info in answers
+        """All nodes are there and agree, and every primary has its replica, if it ever had one."""
+        return (
+            self._all_know_each_other()
+            and all(server.ask("CLUSTER INFO")["cluster_state"] == "ok" for server in self.servers)
+            and all(server.ask("CLUSTER INFO")["cluster_size"] == "3" for server in self.servers)
+            and all(is_linked(server) for server in self.servers if server not in self.primaries)
+            and len({tuple(sorted(server.ask("CLUSTER NODES"))) for server in self.servers}) == 1
+            and not any("fail" in node["flags"] for node in self.servers[0].ask("CLUSTER NODES").values())
         )
+
+    def _all_know_each_other(self) -> bool:
+        count = str(len(self.servers))
+        return all(server.ask("CLUSTER INFO")["cluster_known_nodes"] == count for server in self.servers)
+
+    def _anyone(self) -> Server:
+        return next(server for server in self.servers if server.is_running)
+
+    def _slots(self) -> dict[Server, tuple[int, int]]:
+        by_port = {server.port: server for server in self.servers}
+        return {by_port[row[2][1]]: (row[0], row[1]) for row in self._anyone().ask("CLUSTER SLOTS")}
 
 
 class SentinelGroup:
-    """A primary, its replica, and the sentinel that watches both."""
+    """A primary, its replica, and the sentinels that watch both."""
 
-    def __init__(self, folder: Path) -> None:
-        first, second, sentinel = free_ports(3)
-        quick = ("--repl-diskless-sync-delay", "0")
-        self.primary = Server(folder / "first", first, *_DURABLE, *quick)
-        self.replica = Server(folder / "second", second, *_DURABLE, *quick, "--replicaof", "127.0.0.1", str(first))
-        config = folder / "sentinel.conf"
-        config.write_text(
-            f"sentinel monitor {MASTER} 127.0.0.1 {first} 1\n"
-            f"sentinel down-after-milliseconds {MASTER} 1000\n"
-            f"sentinel failover-timeout {MASTER} 2000\n"
-        )
-        self.sentinel = Server(folder / "sentinel", sentinel, str(config), "--sentinel")
-        self.servers = [self.primary, self.replica, self.sentinel]
+    def __init__(self, folder: Path, *, sentinels: int = 1, patience_ms: int = 1000) -> None:
+        first, second, *ports = free_ports(2 + sentinels)
+        self.primary = Server(folder / "first", first, *_DURABLE, *_QUICK)
+        self.replica = Server(folder / "second", second, *_DURABLE, *_QUICK, "--replicaof", "127.0.0.1", str(first))
+        self.sentinels = []
+        for number, port in enumerate(ports):
+            config = folder / f"sentinel-{number}.conf"
+            config.write_text(
+                f"sentinel monitor {MASTER} 127.0.0.1 {first} {sentinels // 2 + 1}\n"
+                f"sentinel down-after-milliseconds {MASTER} {patience_ms}\n"
+                f"sentinel failover-timeout {MASTER} 2000\n"
+            )
+            self.sentinels.append(Server(folder / f"sentinel-{number}", port, str(config), "--sentinel"))
+        self.servers = [self.primary, self.replica, *self.sentinels]
 
     @property
     def url(self) -> str:
-        return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/{MASTER}/0"
+        hosts = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in self.sentinels)
+        return f"redis+sentinel://{hosts}/{MASTER}/0"
 
     @property
     def primaries(self) -> list[Server]:
@@ -125,19 +160,33 @@ class SentinelGroup:
     def start(self) -> None:
         self.primary.start()
         self.replica.start()
-        # The sentinel asks the primary for its replicas when it starts, and then not for ten seconds.
-        wait_for(lambda: self.replica.ask("INFO", "replication")["master_link_status"] == "up", "the replica's link")
+        # A sentinel asks the primary for its replicas when it starts, and then not for ten seconds.
+        wait_for(lambda: is_linked(self.replica), "the replica's link")
         wait_for(lambda: self.primary.ask("INFO", "replication")["connected_slaves"] == 1, "the replica")
-        self.sentinel.start()
-        wait_for(lambda: len(self.sentinel.ask("SENTINEL", "REPLICAS", MASTER)) == 1, "the sentinel to see the replica")
+        for sentinel in self.sentinels:
+            sentinel.start()
+        wait_for(self.is_watched, "the sentinels to see the replica and each other", seconds=60)
 
-    def everything_is_copied(self) -> bool:
-        """Whether the replica has all that the primary has confirmed."""
-        return bool(self.primary.ask("WAIT", 1, 1000) == 1)
+    def is_watched(self) -> bool:
+        """Whether every sentinel knows the primary, a replica that is well, and the other sentinels."""
+        for sentinel in self.sentinels:
+            (replica,) = sentinel.ask("SENTINEL", "REPLICAS", MASTER)
+            primary = sentinel.ask("SENTINEL", "MASTER", MASTER)
+            knows = int(primary["port"]), int(primary["num-other-sentinels"]), replica["flags"]
+            if knows != (self.primary.port, len(self.sentinels) - 1, "slave") or not is_linked(self.replica):
+                return False
+        return True
+
+    def bring_back(self) -> None:
+        """The replica has taken over and the old primary is dead: start that one, as the replica it now is."""
+        self.primary, self.replica = self.replica, self.primary
+        self.replica.start()
+        wait_for(self.is_watched, "the old primary to follow the new one", seconds=60)
 
 
 Topology = Cluster | SentinelGroup
 
+_QUICK = ("--repl-diskless-sync-delay", "0")
 _DURABLE = (
     *("--appendonly", "yes", "--appendfsync", "always", "--save", ""),
     *("--maxmemory-policy", "noeviction", "--enable-debug-command", "no"),
@@ -145,15 +194,28 @@ _DURABLE = (
 
 
 @contextlib.contextmanager
-def running(kind: type[Cluster] | type[SentinelGroup]) -> Iterator[Any]:
+def running(kind: type[Cluster] | type[SentinelGroup], **options: Any) -> Iterator[Any]:
     with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
-        topology = kind(Path(folder))
+        topology = kind(Path(folder), **options)
         try:
             topology.start()
             yield topology
         finally:
             for server in topology.servers:
                 server.kill()
+
+
+def is_linked(replica: Server) -> bool:
+    return bool(replica.ask("INFO", "replication").get("master_link_status") == "up")
+
+
+def has_all_of(replica: Server, primary: Server) -> bool:
+    """Whether a replica has whatever its primary had confirmed when this was asked.
+
+    WAIT cannot tell: it speaks of what its own connection has written.
+    """
+    confirmed = int(primary.ask("INFO", "replication")["master_repl_offset"])
+    return is_linked(replica) and int(replica.ask("INFO", "replication")["slave_repl_offset"]) >= confirmed
 
 
 def free_ports(count: int) -> list[int]:
@@ -169,7 +231,7 @@ def wait_for(condition: Callable[[], bool], what: str, *, seconds: float = 15) -
     """As tests.wait.until, for fixtures that outlive the event loop of a test."""
     deadline = time.monotonic() + seconds
     while True:
-        with contextlib.suppress(RedisError, KeyError):
+        with contextlib.suppress(RedisError, KeyError, ValueError, OSError):
             if condition():
                 return
         assert time.monotonic() < deadline, f"waited {seconds} s in vain for {what}"

@@ -11,6 +11,7 @@ from tests.integration.topologies.nodes import on_both
 from tests.people import create
 from tests.wait import until
 from threadkit.app import Application
+from threadkit.ids import new_uuid
 from threadkit.live import hub
 from threadkit.sites.model import NewSite
 
@@ -66,3 +67,49 @@ async def test_an_event_that_was_lost_on_its_way_is_noticed_at_a_heartbeat(
         beaten = room.beat_at
         await until(lambda: room.beat_at > beaten + 0.5, "more heartbeats")
         await ear.nothing_but("viewers")  # and nothing is wrong any more
+
+
+async def test_readers_look_again_when_a_replica_took_over_that_had_not_received_the_newest(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a cluster our own connection may be to another node, and stays: only the page's version tells."""
+    ada = await create(http, new_site, "ada")
+    await write(ada, "the first")
+    page_id, _ = await page_of(http, new_site)
+    page = app.services.keys.site(new_site.site.id).page(page_id)
+    await until(lambda: app.services.listener.is_listening, "the listener")
+    async with serving(app) as here, here.ear(ada.key) as ear:
+        await ear.subscribe(page_id)
+        for text in ("kept", "lost", "lost too"):
+            await write(ada, text)
+            await ear.hear_of("new_comment")
+        await app.services.store.redis.hincrby(page, "version", -2)
+        await write(ada, "written after the loss")
+        assert (await ear.hear())[0] == "resync"
+        await ear.hear_of("new_comment")
+        await ear.nothing_but("viewers")
+
+        monkeypatch.setattr(hub, "BEAT_EVERY_S", 0.2)
+        monkeypatch.setattr(hub, "CHANGES_EVERY_S", 0.1)
+        await app.services.store.redis.hincrby(page, "version", -1)
+        assert await ear.hear_of("resync") == {"page_id": page_id}
+        (room,) = app.services.hub._rooms.values()
+        beaten = room.beat_at
+        await until(lambda: room.beat_at > beaten + 0.5, "more heartbeats")
+        await ear.nothing_but("viewers")
+
+
+async def test_a_page_whose_list_is_broken_does_not_silence_the_sites_other_pages(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+    await write(ada, "the first")
+    page_id, _ = await page_of(http, new_site)
+    broken, redis = app.services.keys.site(new_site.site.id).viewers(page_id), app.services.store.redis
+    await redis.set(broken, "of another kind")
+    healthy = new_uuid()
+    async with serving(app) as here, here.ear(ada.key) as ear:
+        for page in (page_id, healthy):
+            await ear.subscribe(page)
+        assert await ear.hear_of("viewers", seconds=5) == {"page_id": healthy, "viewers": 1}
+    await redis.delete(broken)

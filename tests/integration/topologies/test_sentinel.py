@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.comments.test_comments import URL, outline, read, write
 from tests.integration.topologies.nodes import hears_of_changes, on_sentinel
-from tests.integration.topologies.servers import MASTER, SentinelGroup, free_ports, running
+from tests.integration.topologies.servers import MASTER, SentinelGroup, free_ports, has_all_of, running
 from tests.people import create
 from tests.wait import until
 from threadkit.app import Application
@@ -27,7 +27,7 @@ def doomed() -> Iterator[SentinelGroup]:
 @on_sentinel
 async def test_a_dead_sentinel_is_passed_over(topology: SentinelGroup) -> None:
     (nobody,) = free_ports(1)
-    url = f"redis+sentinel://127.0.0.1:{nobody},127.0.0.1:{topology.sentinel.port}/{MASTER}/0"
+    url = f"redis+sentinel://127.0.0.1:{nobody},127.0.0.1:{topology.sentinels[0].port}/{MASTER}/0"
     store = Store(parse_url(url), StoreTuning())
     started = time.monotonic()
     try:
@@ -48,7 +48,7 @@ async def test_when_the_primary_is_killed_writing_goes_on_and_nothing_is_lost(
     assert await other.services.site_queries.opened_by(new_site.site.api_key_public)
     ada = await create(http, new_site, "ada")
     before = await write(ada, "before")
-    await until(topology.everything_is_copied, "the replica to have it all")
+    await until(lambda: has_all_of(topology.replica, topology.primary), "the replica to have it all")
     refused = 0
     headers = {"projectid": ada.key, "authorization": f"Bearer {ada.token}", "idempotency-key": "after-the-fall"}
 
