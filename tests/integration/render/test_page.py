@@ -315,7 +315,7 @@ async def test_the_address_takes_the_public_key_and_no_other(
     assert await code(key="nonsense") == (400, "only_public_key")
     assert await code(key=new_site.secret_key) == (400, "only_public_key")
     # Elsewhere an address opens nothing.
-    answer = await http.get("/v1/comments", params={"page_url": URL, "key": browser.key})
+    answer = await http.get("/v1/counts", params={"url": URL, "key": browser.key})
     assert answer.status_code == 401
 
 
