@@ -27,6 +27,7 @@ from tests.integration.server.program import Server, environment, run, serving
 PUBLIC, SECRET = "tk_pub_browserbrowser", "tk_sec_browserbrowser"
 SHOTS = Path(__file__).parent / "shots"
 PATIENCE_MS = 15_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
