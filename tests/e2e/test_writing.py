@@ -4,7 +4,8 @@ from typing import Any
 
 from playwright.async_api import Route, expect
 
-from tests.e2e.conftest import Host, Talk
+from tests.e2e.conftest import PUBLIC, Host, Talk
+from tests.integration.server.program import Server, run
 
 
 async def test_a_reply_appears_under_what_it_answers(talk: Talk, member: Any, visit: Any) -> None:
@@ -170,6 +171,27 @@ async def test_who_waits_for_approval_sees_their_comment_and_others_do_not(visit
     await expect(waiting).to_be_visible()
     await ben.open(url)
     await expect(ben.page.get_by_text("No comments yet")).to_be_visible()
+
+
+async def test_whoever_waits_sees_by_themselves_that_they_were_let_in(
+    server: Server, talk: Talk, member: Any, visit: Any
+) -> None:
+    ada, ben = await visit(), await visit()
+    await ada.sign_in(member("ada"))
+    for one in (ada, ben):
+        await one.open(talk.url)
+        await one.is_connected()
+    done = run("site", "set", PUBLIC, "screening.words.hold=letmein", "--data", str(server.folder))
+    assert done.returncode == 0, done.stdout + done.stderr
+    await ada.post("letmein please")
+    badge = ada.comment("letmein please").locator(".badge.waiting")
+    await expect(badge).to_be_visible()
+    moderator = talk.appoint(member("mona"))
+    waiting = talk.call("GET", "/v1/moderation/queue", moderator)["items"]
+    held = next(item["comment"]["i"] for item in waiting if item["comment"]["t"] == "letmein please")
+    talk.call("POST", f"/v1/moderation/approve/{held}", moderator, {})
+    await expect(badge).to_have_count(0)
+    await expect(ben.comment("letmein please")).to_be_visible()
 
 
 async def test_a_site_that_wants_names_first_asks_when_the_box_is_clicked(visit: Any, site: Any, host: Host) -> None:

@@ -42,8 +42,9 @@ def _greet(welcome: "Welcome") -> None:
     if welcome.secret_key:
         out.print(f"The site's secret key, shown only this once: {welcome.secret_key}\n", markup=False)
     if welcome.owner_link:
-        out.print("Make the first owner with this link; it works once, within 24 hours:")
+        out.print("Set it up with this link; it works once, within 24 hours:")
         out.print(f"  {welcome.owner_link}\n", markup=False)
     if welcome.demo_url:
         out.print(f"See it on the pages of a small blog: {welcome.demo_url}\n", markup=False)
-    out.print(f"API: {escape(welcome.url)}/docs · Stop with Ctrl-C\n")
+    url = escape(welcome.url)
+    out.print(f"Moderation: {url}/mod · Administration: {url}/admin · API: {url}/docs\nStop with Ctrl-C\n")

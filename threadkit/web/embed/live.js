@@ -224,7 +224,8 @@ export class Live {
 
   on_new_comment(/** @type {any} */ { comment }) {
     const { app } = this;
-    if (app.thread.comments.has(comment.i)) return;
+    const known = app.thread.comments.get(comment.i);
+    if (known) return known.status === "approved" ? undefined : this.#known(comment); // one's own that waited
     this.#forget(comment.a);
     const isMine = comment.a === app.api.user?.id;
     const where = app.thread.add(comment);
