@@ -53,6 +53,7 @@ class Page:
 
     store: Path
     channel: str
+    record: str
     events: list[dict[str, Any]]
     version: int
 
@@ -70,6 +71,7 @@ class Crowd:
             self._order["page"] = {
                 "store": str(page.store),
                 "channel": page.channel,
+                "record": page.record,
                 "events": page.events,
                 "version": page.version,
             }
@@ -162,9 +164,15 @@ class _Trigger:
         self.socket.sendall(b"".join(map(self._published if self._page else _told, numbers)))
 
     def _published(self, number: int) -> bytes:
-        event = self._page["events"][number] | {"version": next(self._versions)}
-        parts = (b"PUBLISH", self._page["channel"].encode(), json.dumps(event).encode())
-        return b"*3\r\n" + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
+        """The page's version rises with each event, in the store too: a store that knows less is noticed."""
+        version = next(self._versions)
+        event = self._page["events"][number] | {"version": version}
+        rises = (b"HSET", self._page["record"].encode(), b"version", b"%d" % version)
+        return _command(*rises) + _command(b"PUBLISH", self._page["channel"].encode(), json.dumps(event).encode())
+
+
+def _command(*parts: bytes) -> bytes:
+    return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
 
 
 def _told(number: int) -> bytes:

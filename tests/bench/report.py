@@ -96,7 +96,7 @@ def page(figures: Sequence[Figure], record: Mapping[str, Any]) -> str:
         "Written by `make bench ARGS=--report`. Each figure stands beside a floor that was measured in the same run on the",
         "same machine, in turns, so that ratios hold where absolute numbers do not. Run it on yours.",
         "",
-        f"Measured {record['at'][:10]} on {machine['usable_cpus']} cores ({machine['processor']}), {machine['system']}, "
+        f"Measured {record['at'][:10]} on {machine['usable_cpus']} cores ({machine['processor']}), {machine['system'].split()[0]}, "
         f"Python {machine['python']}, {machine['store']}; {pace['rounds']} rounds of {pace['seconds']:g} s, "
         f"{pace['connections']} connections. The load generator, the server and the store share the cores.",
         "",

@@ -174,7 +174,7 @@ def _on_our_page(stage: Stage, subject: Subject, count: int) -> Iterator[_Side]:
     events = [
         {"type": "new_comment", "comment_id": found, "site_id": SITE_ID} for found in subject.comment_ids(made.url)
     ]
-    page = Page(store, keys.page_channel(page_id), events, version)
+    page = Page(store, keys.page_channel(page_id), keys.page(page_id), events, version)
     say = f'{{"jsonrpc":"2.0","method":"subscribe","params":{{"page_id":"{page_id}"}}}}'
     path = f"/ws?project_id={PUBLIC_KEY}"
     with _crowded(

@@ -99,6 +99,8 @@ async def test_a_long_time_with_stalled_readers() -> None:
         comment = await write(ada, "x" * 9000)
         hot_page, _ = await page_of(web, site)
         pages = [hot_page] + [f"00000000-0000-4000-8000-{number:012}" for number in range(1, PAGES)]
+        for page_id in pages[1:]:
+            await redis.hset(f"page:{page_id}", mapping={"site_id": site.site.id, "version": 0})
         empty_mb = memory_mb(server.process.pid)
         listeners: list[list[Listener]] = [[] for _ in pages]
         for number in range(SOCKETS - STALLED):
@@ -141,7 +143,10 @@ async def test_a_long_time_with_stalled_readers() -> None:
             # A version and a number on each, so that a gap shows on either side. The first page has a comment already.
             locked, version = [sent[page], time.time()], sent[page] + (page == 0)
             event = {"type": "lock_update", "locked": locked, "version": version, "site_id": site.site.id}
-            await redis.publish(f"page:{pages[page]}", json.dumps(event))
+            async with redis.pipeline(transaction=True) as pipe:
+                pipe.hset(f"page:{pages[page]}", "version", version)
+                pipe.publish(f"page:{pages[page]}", json.dumps(event))
+                await pipe.execute()
             while edits < (now - started) * EDITS_A_SECOND:
                 edits += 1
                 await redis.publish(f"page:{hot_page}", edit)
