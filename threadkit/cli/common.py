@@ -11,6 +11,7 @@ import click
 import msgspec
 from redis.exceptions import RedisError
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from threadkit.errors import CannotStart, InvalidParameter, SiteNotFound, ThreadKitError
@@ -143,3 +144,16 @@ class Sentences(click.Group):
             fail(str(error))
         except (RedisError, OSError) as error:
             fail(f"The store or a file could not be used: {error}")
+
+
+def progress_bar(*, is_silent: bool) -> Progress:
+    """For work that takes its time: on a terminal only, and gone when it is done."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=is_silent or not err.is_terminal,
+    )

@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import click
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from threadkit.cli.common import err, json_option, out, print_json, settings_of, store_options
+from threadkit.cli.common import json_option, out, print_json, progress_bar, settings_of, store_options
 from threadkit.clock import SystemClock
 from threadkit.copying.agreement import check_agreement
 from threadkit.copying.model import CopyFailed, CopyReport
@@ -44,15 +43,7 @@ def copy(
     if source is None and target is None:
         raise click.UsageError("Say which store to copy into (--to URL), or which one to copy (--from URL).")
     sides = (_side_of(flags, source, from_prefix), _side_of(flags, target, to_prefix))
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-        disable=as_json or not err.is_terminal,
-    ) as progress:
+    with progress_bar(is_silent=as_json) as progress:
         task = progress.add_task("Copying", total=None)
 
         def show(stage: str, done: int, total: int) -> None:

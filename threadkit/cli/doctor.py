@@ -5,9 +5,8 @@ import functools
 import click
 from redis.exceptions import RedisError
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from threadkit.cli.common import err, fail, json_option, out, print_json, store_options, with_services
+from threadkit.cli.common import fail, json_option, out, print_json, progress_bar, store_options, with_services
 from threadkit.doctor.deep.service import DeepReport
 from threadkit.doctor.model import Check, Diagnosis, State
 from threadkit.services import Services
@@ -73,15 +72,7 @@ def _print_check(check: Check) -> None:
 
 
 async def _look_deep(services: Services, is_repair: bool, as_json: bool) -> None:
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-        disable=as_json or not err.is_terminal,
-    ) as progress:
+    with progress_bar(is_silent=as_json) as progress:
         task = progress.add_task("Looking", total=None)
 
         def show(stage: str, done: int, total: int) -> None:

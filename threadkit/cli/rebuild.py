@@ -1,9 +1,16 @@
 """`threadkit rebuild`."""
 
 import click
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from threadkit.cli.common import err, find_site, json_option, out, print_json, store_options, with_services
+from threadkit.cli.common import (
+    find_site,
+    json_option,
+    out,
+    print_json,
+    progress_bar,
+    store_options,
+    with_services,
+)
 from threadkit.rebuild.model import Report
 from threadkit.services import Services
 
@@ -23,15 +30,7 @@ async def rebuild(services: Services, wanted: str | None, is_check: bool, as_jso
     derived.
     """
     site_id = (await find_site(services, wanted)).id if wanted else None
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-        disable=as_json or not err.is_terminal,
-    ) as progress:
+    with progress_bar(is_silent=as_json) as progress:
         task = progress.add_task("Checking" if is_check else "Rebuilding", total=None)
 
         def show(done: int, total: int) -> None:

@@ -1,9 +1,16 @@
 """`threadkit rerender`."""
 
 import click
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from threadkit.cli.common import err, find_site, json_option, out, print_json, store_options, with_services
+from threadkit.cli.common import (
+    find_site,
+    json_option,
+    out,
+    print_json,
+    progress_bar,
+    store_options,
+    with_services,
+)
 from threadkit.services import Services
 
 
@@ -20,15 +27,7 @@ async def rerender(services: Services, wanted: str | None, everything: bool, as_
     it keeps the HTML it has.
     """
     sites = [await find_site(services, wanted)] if wanted else list(await services.site_queries.all())
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-        disable=as_json or not err.is_terminal,
-    ) as progress:
+    with progress_bar(is_silent=as_json) as progress:
         task = progress.add_task("Rendering", total=None)
 
         def show(done: int, total: int) -> None:
