@@ -203,9 +203,9 @@ class Mutator:
         return ""
 
     async def record_end(self) -> str:
-        of = self._dice.choice(["comment", "page", "vote", "profile", "config", "modlog", "notifications", "stamp"])
-        key = self._some(of)
-        return await self._do("expire", key, 1000) if key else ""
+        records = ("comment", "page", "vote", "profile", "config", "modlog", "notifications", "stamp")
+        of = self._dice.choice([record for record in records if record in self._of])
+        return await self._do("expire", self._some(of), 1000)
 
     async def page_number(self) -> str:
         return await self._do("hset", self._some("page"), "comments", "97")

@@ -38,6 +38,7 @@ async def forest(
     print(f"THREADKIT_SEED={SEED}")
     grown = await Forest(app, http, new_site, clock, redis, random.Random(SEED)).grow(40)
     await settle_people(grown)
+    await app.services.reranker.stop()  # it mends hot scores by itself
     return grown
 
 
@@ -58,6 +59,9 @@ async def settle_people(forest: Forest) -> None:
     turned_down = await _write(forest, ada, "something that the moderator does not like")
     assert (await mod.call("POST", f"/v1/moderation/reject/{turned_down}", {})).status_code < 300
     assert (await ada.call("POST", f"/v1/comments/{turned_down}/appeal", {"text": "why?"})).status_code < 300
+    await app.services.sites.change(site.site.id, settings={"moderation_mode": "pre"})
+    await _write(forest, ada, "something that waits")
+    await app.services.sites.change(site.site.id, settings={"moderation_mode": "none"})
     await forest.settle()
 
 
@@ -96,7 +100,7 @@ async def test_whatever_is_mutated_is_found_and_comes_back_as_it_was(
     while len(done) < TIMES:
         kinds = dice.sample(mutator.kinds, len(mutator.kinds))[: TIMES - len(done)]
         struck = [kind for kind in kinds if await _mutate(app, redis, mutator, kind, before)]
-        assert struck == kinds, "there was nothing of the others to strike"
+        assert struck == kinds, f"nothing to strike of {set(kinds) - set(struck)}, seed {SEED}"
         done += struck
 
 
