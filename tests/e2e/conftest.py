@@ -49,6 +49,7 @@ def server() -> Iterator[Server]:
         THREADKIT_LIVE_SOCKETS_PER_ADDRESS="1000",
         THREADKIT_LIMITS_SIGN_INS_PER_MINUTE="1000",
         THREADKIT_LIMITS_SIGN_INS_PER_HOUR="1000",
+        THREADKIT_ACCOUNTS_CODES_PER_CLIENT_PER_HOUR="1000",
     )
     with (
         tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,

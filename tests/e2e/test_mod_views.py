@@ -145,7 +145,7 @@ async def test_people_are_found_banned_noted_and_forgiven(room: Newsroom) -> Non
     await desk.button("Shadow-ban").click()
     await expect(desk.page.locator(".standings")).to_contain_text("only they see what they write")
     await desk.page.goto(f"{desk.url}/mod#/people/standing=shadowbanned")
-    await desk.page.get_by_role("link", name=ada.name).click()
+    await desk.page.locator(".people").get_by_role("link", name=ada.name).click()
     await desk.button("Lift the shadow ban").click()
     await expect(desk.page.locator(".standings")).to_have_count(0)
 
