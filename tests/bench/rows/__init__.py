@@ -9,6 +9,7 @@ from tests.bench.rows.growth import growth
 from tests.bench.rows.limits import limits
 from tests.bench.rows.memory import memory
 from tests.bench.rows.million import million
+from tests.bench.rows.pace import pace
 from tests.bench.rows.post import post
 from tests.bench.rows.read import read
 from tests.bench.rows.sockets import sockets
@@ -26,6 +27,7 @@ ROWS: dict[str, Row] = {
     "read": read,
     "vote": vote,
     "post": post,
+    "pace": pace,
     "limits": limits,
     "cold": cold_read,
     "growth": growth,
