@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+# A server would compile itself at every start, which takes it a third longer.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-cluster test-sentinel unit bench soak long lint format lock keys clean
 

@@ -22,7 +22,7 @@ from threadkit.health import store_routes as store_health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
 from threadkit.http.admission import Admission
-from threadkit.http.handlers import share_handlers
+from threadkit.http.handlers import OwnRouter, share_handlers
 from threadkit.http.ledger import Ledger
 from threadkit.http.manners import Manners
 from threadkit.http.request import Request
@@ -178,7 +178,7 @@ class Application:
             limited(opens, limits=services.request_limits, addresses=self.addresses, sessions=services.sessions)
             for opens in (opens_site, opens_by_address)
         )
-        api = Router(
+        api = OwnRouter(
             "/v1",
             route_handlers=[
                 sites.router,
@@ -220,7 +220,7 @@ class Application:
         litestar = Litestar(
             route_handlers=[
                 api,
-                Router(
+                OwnRouter(
                     "/v1",
                     route_handlers=[live.router],
                     guards=[opens_by_address],
@@ -230,7 +230,7 @@ class Application:
                     },
                 ),
                 self._without_scripts(opens_by_address),
-                Router(
+                OwnRouter(
                     "/",
                     route_handlers=[
                         users.check_name_alias,
@@ -276,12 +276,12 @@ class Application:
     def _web(self) -> Router:
         """What browsers load: the embed, and pages of ours that show it."""
         settings, assets, staff_assets = self.services.settings, web_assets.packaged(), web_assets.packaged_staff()
-        pages = Router(
+        pages = OwnRouter(
             "/",
             route_handlers=[web.frame_router, *([demo.router] if settings.demo else [])],
             exception_handlers=ProblemPages(settings).table(),
         )
-        return Router(
+        return OwnRouter(
             "/",
             route_handlers=[web.router, staff_pages.router, pages],
             dependencies={
@@ -295,7 +295,7 @@ class Application:
         settings, services = self.services.settings, self.services
         tokens = FormTokens(services.keyring.derive("form"), services.clock)
         queries = FeedQueries(redis=services.store.redis, keys=services.keys, comment_queries=services.comment_queries)
-        return Router(
+        return OwnRouter(
             "/v1",
             route_handlers=[render.router],
             guards=[opens_by_address],

@@ -1,7 +1,8 @@
-"""What the framework does for every request, and we can do without."""
+"""What the framework does for every request and at every start, and we can do without."""
 
 from typing import Any
 
+from litestar import Router
 from litestar.handlers import base
 
 
@@ -13,3 +14,10 @@ def share_handlers() -> None:
 
 def _itself(handler: Any) -> Any:
     return handler
+
+
+class OwnRouter(Router):
+    """Made for one application only. Litestar copies a router, with all that hangs on it, lest two share it."""
+
+    def __deepcopy__(self, _: Any) -> "OwnRouter":
+        return self

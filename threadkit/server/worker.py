@@ -17,6 +17,7 @@ def store_address(settings: Settings) -> StoreAddress:
 def create() -> Application:
     """The application of one of several workers; the parent left its settings in the environment."""
     die_with_parent()
+    gc.disable()
     settings = load().settings
     logs.configure(settings)
     app = create_app(settings, store_address(settings), open_keyring(settings))
@@ -28,3 +29,4 @@ def settle_memory() -> None:
     """What was made at start stays until the end: the collector of cycles need not look through it again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
