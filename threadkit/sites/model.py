@@ -1,9 +1,10 @@
 """A site and its settings. No I/O here."""
 
 import enum
+import functools
 import hmac
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from threadkit.scoring import HotFormula
 
 DEEPEST_SETTING = 4
 _USUAL_PORTS = {"http": 80, "https": 443}
+_LONGEST_REMEMBERED = 300
 PerMinute = Annotated[int, Meta(ge=1, le=100_000)]
 
 
@@ -214,6 +216,13 @@ def normal_domain(text: str) -> str | None:
         return None
 
 
+def _remembered(read: Callable[[str], str | None]) -> Callable[[str], str | None]:
+    """Every request of a page says the same. What is longer than such addresses are would fill the memory."""
+    remembered = functools.lru_cache(maxsize=1000)(read)
+    return functools.wraps(read)(lambda text: (remembered if len(text) <= _LONGEST_REMEMBERED else read)(text))
+
+
+@_remembered
 def origin_host(origin: str) -> str | None:
     """The host of an `Origin` or `Referer`, without scheme and port; None when there is none to speak of."""
     try:
@@ -259,6 +268,7 @@ class PageRule(Struct, frozen=True):
         return origin_is_allowed(origin_host(page) or page, site, allow_localhost=self.allow_localhost)
 
 
+@_remembered
 def origin_of(address: str) -> str | None:
     """`scheme://host[:port]` of a web page, as browsers write it; None when it has none."""
     host = origin_host(address)
