@@ -73,6 +73,13 @@ async def requires_user(connection: Connection, _handler: BaseRouteHandler) -> N
     await _load_viewer(connection)
 
 
+async def requires_whole_sign_in(connection: Connection, _handler: BaseRouteHandler) -> None:
+    """For what would hurt most in a thief's hands: whoever has a second step must have passed it."""
+    viewer = await _load_viewer(connection)
+    if viewer.lacks_second_step:
+        raise SecondStepRequired
+
+
 async def requires_unblocked(connection: Connection, _handler: BaseRouteHandler) -> None:
     viewer = await _load_viewer(connection)
     if viewer.is_blocked:

@@ -16,7 +16,7 @@ from threadkit.ratelimit.quotas import of_user
 from threadkit.services import Services
 from threadkit.sites.access import requires_secret_key
 from threadkit.sites.model import Site
-from threadkit.users.access import knows_user, requires_user
+from threadkit.users.access import knows_user, requires_user, requires_whole_sign_in
 from threadkit.users.avatar import avatar_svg
 from threadkit.users.model import Me, SessionView, SocialLinks, UserPublic, check_username
 from threadkit.users.service import Departure
@@ -90,12 +90,12 @@ async def change_me(
     return await services.users.me(user, viewer.site_id)
 
 
-@delete("/me", status_code=200, guards=[requires_user], summary="Delete my account")
+@delete("/me", status_code=200, guards=[requires_whole_sign_in], summary="Delete my account")
 async def delete_me(viewer: NamedDependency[Viewer], services: NamedDependency[Services]) -> Departure:
     return await services.users.leave(viewer.user)
 
 
-@put("/me/password", guards=[requires_user], summary="Change my password")
+@put("/me/password", guards=[requires_whole_sign_in], summary="Change my password")
 async def change_password(
     data: JSONBody[PasswordChange], viewer: NamedDependency[Viewer], services: NamedDependency[Services]
 ) -> None:
@@ -105,7 +105,7 @@ async def change_password(
 
 @get(
     "/me/export",
-    guards=[requires_user],
+    guards=[requires_whole_sign_in],
     summary="Everything you hold about me",
     responses={200: ResponseSpec(dict[str, Any], description="A file to keep")},
 )
@@ -139,12 +139,14 @@ async def my_sessions(viewer: NamedDependency[Viewer], services: NamedDependency
     )
 
 
-@delete("/me/sessions", status_code=200, guards=[requires_user], summary="Sign out everywhere")
+@delete("/me/sessions", status_code=200, guards=[requires_whole_sign_in], summary="Sign out everywhere")
 async def end_my_sessions(viewer: NamedDependency[Viewer], services: NamedDependency[Services]) -> Ended:
     return Ended(await services.sessions.end_all(viewer.id))
 
 
-@delete("/me/sessions/{session_id:str}", status_code=200, guards=[requires_user], summary="Sign out one device")
+@delete(
+    "/me/sessions/{session_id:str}", status_code=200, guards=[requires_whole_sign_in], summary="Sign out one device"
+)
 async def end_my_session(
     session_id: FromPath[str], viewer: NamedDependency[Viewer], services: NamedDependency[Services]
 ) -> Ended:

@@ -100,6 +100,25 @@ async def test_a_stolen_password_opens_nothing_of_the_staffs(
     assert (await olga.call("GET", "/v1/moderation/queue")).status_code == 200
 
 
+async def test_a_stolen_password_takes_the_account_away_from_nobody(
+    http: httpx.AsyncClient, new_site: NewSite, desk: Desk, mona: Person
+) -> None:
+    await desk.set_up_totp()
+    thief = await log_in(http, new_site, "mona")
+    for method, path, body in (
+        ("PUT", "/v1/users/me/password", {"old_password": PASSWORD, "new_password": "taken over by me"}),
+        ("GET", "/v1/users/me/export", None),
+        ("DELETE", "/v1/users/me/sessions", None),
+        ("DELETE", "/v1/users/me/sessions/x", None),
+        ("DELETE", "/v1/users/me", None),
+    ):
+        assert refusal(await thief.call(method, path, body)) == (403, "second_step_required"), path
+    mona = Person(http, new_site.site.api_key_public, await desk.token(), mona.id, "mona")
+    changed = {"old_password": PASSWORD, "new_password": "quite another one"}
+    assert (await mona.call("PUT", "/v1/users/me/password", changed)).status_code < 300
+    assert (await mona.call("DELETE", "/v1/users/me")).status_code == 200
+
+
 async def test_a_visitor_without_a_role_gets_the_refusal_they_always_got(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, desk: Desk, mona: Person
 ) -> None:
