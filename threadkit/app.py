@@ -1,4 +1,4 @@
-"""Settings in, application out: the only place where things are built and joined."""
+"""Settings in, application out."""
 
 import asyncio
 from collections.abc import AsyncIterator
