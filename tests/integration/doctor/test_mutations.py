@@ -11,7 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from tests.integration.doctor.mutations import Mutator, dump
-from tests.integration.rebuild.forest import Forest
+from tests.integration.rebuild.forest import URLS, Forest
 from tests.make import ManualClock
 from tests.people import create
 from threadkit.app import Application
@@ -53,7 +53,7 @@ async def settle_people(forest: Forest) -> None:
     await app.services.user_registry.change(user, type(user)(**{**_fields(user), "linked": ["github:4711"]}))
     assert (await ada.call("POST", f"/v1/users/{eve.id}/block")).status_code < 300
     comment = await _write(forest, ada, "something that not everybody likes")
-    page = {"page_url": "https://blog.example.org/other"}
+    page = {"page_url": URLS[1]}
     assert (await mod.call("POST", f"/v1/comments/{comment}/pin", page)).status_code < 300
     assert (await eve.call("POST", f"/v1/comments/{comment}/report", {"reason": "spam"})).status_code < 300
     turned_down = await _write(forest, ada, "something that the moderator does not like")
@@ -69,8 +69,8 @@ def _fields(user: Any) -> dict[str, Any]:
     return {name: getattr(user, name) for name in user.__struct_fields__}
 
 
-async def _write(forest: Forest, person: Any, text: str) -> str:
-    body = {"page_url": "https://blog.example.org/other", "content": text}
+async def _write(forest: Forest, person: Any, text: str, url: str = URLS[1]) -> str:
+    body = {"page_url": url, "content": text}
     answer = await person.call("POST", "/v1/comments", body)
     assert answer.status_code == 200, answer.text
     return str(answer.json()["comment"]["i"])
@@ -93,11 +93,14 @@ async def test_whatever_is_mutated_is_found_and_comes_back_as_it_was(
     app: Application, forest: Forest, redis: Redis
 ) -> None:
     """Kinds of mutations in random order, so that none comes a second time before all had their turn."""
-    before = await dump(redis)
     dice = random.Random(SEED)
     mutator = Mutator(redis, dice)
     done: list[str] = []
     while len(done) < TIMES:
+        for url in URLS:  # a broken list of changes begins anew
+            await _write(forest, forest.people[0], f"a change after {len(done)} others", url)
+        await forest.settle()
+        before = await dump(redis)
         kinds = dice.sample(mutator.kinds, len(mutator.kinds))[: TIMES - len(done)]
         struck = [kind for kind in kinds if await _mutate(app, redis, mutator, kind, before)]
         assert struck == kinds, f"nothing to strike of {set(kinds) - set(struck)}, seed {SEED}"
