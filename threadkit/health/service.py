@@ -105,7 +105,7 @@ class HealthService:
 
     async def _has_site(self) -> bool:
         try:
-            return bool(await self._site_queries.all())
+            return await self._site_queries.first_id() is not None
         except (RedisError, OSError):
             return False
 
