@@ -47,7 +47,7 @@ lock: $(VENV)/dev.stamp  ## freeze the dependencies, with hashes and without add
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra dev pyproject.toml -o requirements-dev.lock
 
-# It lives apart, so that nothing it needs is taken for ours. Exit code 3: no database could be asked.
+# It lives apart, so that nothing it needs is taken for ours. Error 3: no database could be asked.
 audit: $(VENV)/dev.stamp  ## are holes known in what requirements.lock names?
 	@test -x $(VENV)/audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet pip-audit)
 	$(BIN)/python -m tests.audit $(VENV)/audit/bin/pip-audit requirements.lock
