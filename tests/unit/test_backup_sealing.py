@@ -10,6 +10,7 @@ import pytest
 from threadkit.backup import file as backup_file
 from threadkit.backup.file import BackupWriter, read_header, read_records, unlock
 from threadkit.backup.model import BackupFailed, Count, Header, Record
+from threadkit.backup.passphrase import read_passphrase
 from threadkit.backup.sealing import PIECE, DoesNotOpen, Encryption, FileKey
 
 PASSPHRASE = "correct horse battery staple"
@@ -95,6 +96,17 @@ def test_each_file_has_a_key_of_its_own() -> None:
     opener.add(sealer.add(b"text") + sealer.end())
     with pytest.raises(DoesNotOpen):
         opener.end()
+
+
+def test_a_passphrase_is_the_same_however_it_was_typed_or_saved(path: Path, tmp_path: Path) -> None:
+    parameters = quick_key().encryption
+    assert FileKey("caf\u00e9 cr\u00e8me", parameters).sign(b"") == FileKey("cafe\u0301 cre\u0300me", parameters).sign(
+        b""
+    )
+    file = tmp_path / "passphrase"
+    for saved in (PASSPHRASE, f"{PASSPHRASE}\n", f"{PASSPHRASE}\r\n", f"\ufeff{PASSPHRASE}\nsomething else"):
+        file.write_text(saved, newline="")
+        assert read(path, read_passphrase(file)) == RECORDS
 
 
 @pytest.mark.parametrize("passphrase", ["Correct horse battery staple", "correct horse battery staple ", ""])

@@ -17,7 +17,7 @@ def passphrase_of(settings: BackupSettings) -> str | None:
 def read_passphrase(path: Path) -> str:
     """The first line of a file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors mark the beginning
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not a text"
         raise BackupFailed(f"The passphrase of backups cannot be read from {path}: {why}.") from error

@@ -7,6 +7,7 @@ is never used twice, because every file has a key of its own: argon2id of the pa
 
 import hmac
 import os
+import unicodedata
 from typing import Annotated, Literal
 
 from argon2.low_level import Type, hash_secret_raw
@@ -41,7 +42,8 @@ class FileKey:
     def __init__(self, passphrase: str, encryption: Encryption) -> None:
         self.encryption = encryption
         root = hash_secret_raw(
-            passphrase.encode(),
+            # Keyboards differ in how they write an é; the passphrase is the same.
+            unicodedata.normalize("NFC", passphrase).encode(),
             encryption.salt,
             time_cost=encryption.time_cost,
             memory_cost=encryption.memory_kib,
