@@ -6,7 +6,7 @@ ARGS ?=
 # A server would compile itself at every start, which takes it a third longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-cluster test-sentinel unit bench soak long lint format lock keys clean
+.PHONY: run test test-cluster test-sentinel unit bench soak long lint format lock audit sbom keys clean
 
 run: $(VENV)/run.stamp  ## install if needed, start ThreadKit on http://localhost:8080
 	$(BIN)/threadkit serve $(ARGS)
@@ -48,6 +48,15 @@ lock: $(VENV)/dev.stamp  ## freeze the dependencies, with hashes and without add
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra dev pyproject.toml -o requirements-dev.lock
+
+# It lives apart, so that nothing it needs is taken for ours. Error 3: no database could be asked.
+audit: $(VENV)/dev.stamp  ## are holes known in what requirements.lock names?
+	@test -x $(VENV)/audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet pip-audit)
+	$(BIN)/python -m tests.audit $(VENV)/audit/bin/pip-audit requirements.lock
+
+sbom: $(VENV)/run.stamp  ## everything ThreadKit runs with, as CycloneDX, in dist/threadkit.cdx.json
+	@mkdir -p dist
+	$(BIN)/threadkit version --sbom --lock requirements.lock > dist/threadkit.cdx.json
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

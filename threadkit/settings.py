@@ -141,12 +141,14 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
 
 
 class BackupSettings(Struct, frozen=True, kw_only=True):
-    """When the server makes a backup by itself, where to, and how many are kept."""
+    """When the server makes a backup by itself, where to, how many are kept, and whether they are encrypted."""
 
     enabled: bool = True
     at: Annotated[str, Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", min_length=5, max_length=5)] = "03:30"
     keep: Annotated[int, Meta(ge=1, le=1000)] = 14
     folder: Annotated[str, Meta(min_length=1, max_length=4096)] | None = None
+    passphrase: Annotated[str, Meta(min_length=12, max_length=1024)] | None = None
+    passphrase_file: Annotated[str, Meta(min_length=1, max_length=4096)] | None = None
 
 
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -374,6 +376,7 @@ def is_secret(name: str) -> bool:
         "metrics_token",
         "redis_url",
         "password",
+        "passphrase",
         "key",
     }
 
@@ -473,6 +476,8 @@ def _disagreements(settings: Settings) -> Iterator[str]:
         yield "jwt_secret: still has its placeholder value; leave it out and one is generated"
     if settings.site.id is not None and not is_uuid(settings.site.id):
         yield "site.id: must be a uuid in lower case, such as 0197b7a2-6f1c-7c3e-8a41-2d9f6c1e5b70"
+    if settings.backup.passphrase and settings.backup.passphrase_file:
+        yield "backup.passphrase and backup.passphrase_file: set only one of them"
     service = settings.moderation_service
     if service.enabled and not (service.url and service.key and service.model):
         yield "moderation_service.enabled: needs moderation_service.url, .key and .model"

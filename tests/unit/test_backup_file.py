@@ -89,6 +89,6 @@ def test_half_a_file_has_no_header(tmp_path: Path) -> None:
 def test_the_file_of_a_newer_threadkit_is_named_as_such(tmp_path: Path) -> None:
     path = tmp_path / "one.backup"
     written(path)
-    path.write_bytes(path.read_bytes().replace(b"threadkit-backup    1", b"threadkit-backup    2", 1))
+    path.write_bytes(path.read_bytes().replace(b"threadkit-backup    1", b"threadkit-backup    3", 1))
     with pytest.raises(BackupFailed, match="newer ThreadKit"):
         read_header(path)

@@ -10,6 +10,7 @@ from redis.exceptions import RedisError
 
 from threadkit.backup.folder import BackupFolder
 from threadkit.backup.model import BackupFailed
+from threadkit.backup.passphrase import passphrase_of
 from threadkit.backup.service import BackupService
 from threadkit.clock import SystemClock
 from threadkit.settings import Settings
@@ -36,7 +37,11 @@ async def _make(task: Task) -> str:
             clock=SystemClock(),
             fingerprint=task.fingerprint,
         )
-        made = await service.create(BackupFolder(settings.backup_folder), keep=settings.backup.keep)
+        made = await service.create(
+            BackupFolder(settings.backup_folder),
+            keep=settings.backup.keep,
+            passphrase=passphrase_of(settings.backup),
+        )
         return str(made.path)
     finally:
         await store.close()

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from threadkit.backup.sealing import Encryption
 from threadkit.errors import CannotStart
 
-FORMAT = 1
+FORMAT, FORMAT_ENCRYPTED = 1, 2
 
 # Without these people must sign in again, and nothing else is lost. Password hashes stay: whoever has nothing but a
 # password could not come back otherwise.
@@ -59,6 +60,8 @@ class Header(Struct, frozen=True, kw_only=True):
     counts: dict[str, Count]
     body_bytes: int
     body_sha256: str
+    """Of what is in the file, so of the encrypted bytes when they are."""
+    encryption: Encryption | None = None
 
     @property
     def keys(self) -> int:

@@ -19,7 +19,7 @@ from threadkit.storage.keys import Keys
 from threadkit.storage.listener import Listener
 
 
-async def rehearse(path: Path, settings: Settings, on_progress: OnProgress) -> Report:
+async def rehearse(path: Path, settings: Settings, passphrase: str | None, on_progress: OnProgress) -> Report:
     """What `threadkit rebuild --check` says of it there."""
     with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
         bundled = BundledStore(replace(settings, data=folder))
@@ -30,7 +30,7 @@ async def rehearse(path: Path, settings: Settings, on_progress: OnProgress) -> R
             # Nothing is opened with the secret here, so it is enough to know which one it was.
             fingerprint = read_header(path).secret
             restoring = RestoreService(store=store, keys=keys, clock=clock, fingerprint=fingerprint)
-            await restoring.fill(path, new_secret=False, on_progress=on_progress)
+            await restoring.fill(path, new_secret=False, passphrase=passphrase, on_progress=on_progress)
             await restoring.finish()
             sites = SiteQueries(redis=store.redis, keys=keys, clock=clock, listener=Listener(store))
             rebuild = RebuildService(store=store, keys=keys, clock=clock, site_queries=sites)

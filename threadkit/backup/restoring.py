@@ -14,7 +14,7 @@ from redis.exceptions import ResponseError
 
 from threadkit.backup.capture import OnProgress
 from threadkit.backup.census import Census, differences
-from threadkit.backup.file import read_records
+from threadkit.backup.file import read_records, unlock
 from threadkit.backup.model import SECRETS, BackupFailed, Count, Header, Record
 from threadkit.backup.node import Node, all_keys, anybody_listens, open_nodes
 from threadkit.backup.service import check
@@ -39,16 +39,19 @@ class RestoreService:
         shared = keys.shared
         self._own = {key.encode() for key in (shared.stamp(), shared.write_probe(), shared.restoring())}
 
-    async def fill(self, path: Path, *, new_secret: bool, on_progress: OnProgress) -> Header:
+    async def fill(
+        self, path: Path, *, new_secret: bool, passphrase: str | None = None, on_progress: OnProgress
+    ) -> Header:
         """Everything is there when this returns, and nobody is let in before `finish`."""
-        header = check(path)
+        key = unlock(path, passphrase)
+        header = check(path, key)
         self._refuse_what_cannot_be_used(path, header, new_secret)
         client = self._store.waiting_client()
         try:
             async with open_nodes(self._store) as nodes:
                 await self._refuse_beside_servers(nodes)
                 await self._begin(nodes, client, path)
-                await self._write(client, path, header, new_secret, on_progress)
+                await self._write(client, read_records(path, header, key), header, new_secret, on_progress)
                 await self._compare(nodes, header, new_secret)
                 if header.is_tagged and not self._keys.tagged:
                     await self._merge_voted_pages(nodes, client)
@@ -107,10 +110,15 @@ class RestoreService:
     # --- How it is done -----------------------------------------------------------------------------------------------
 
     async def _write(
-        self, client: Commands, path: Path, header: Header, new_secret: bool, on_progress: OnProgress
+        self,
+        client: Commands,
+        records: Iterator[Record],
+        header: Header,
+        new_secret: bool,
+        on_progress: OnProgress,
     ) -> None:
         census, done, total = Census(), 0, header.keys
-        for batch in _batches(read_records(path, header)):
+        for batch in _batches(records):
             commands = []
             for record in batch:
                 entry = census.entry_of(record.key) if new_secret else None

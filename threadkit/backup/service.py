@@ -6,10 +6,11 @@ from pathlib import Path
 from threadkit import __version__
 from threadkit.backup.capture import Capture, OnProgress
 from threadkit.backup.census import Census, differences
-from threadkit.backup.file import BackupWriter, read_header, read_records
+from threadkit.backup.file import BackupWriter, read_header, read_records, unlock
 from threadkit.backup.folder import BackupFolder, found, mark_verified
 from threadkit.backup.model import SECRETS, BackupFailed, FoundBackup, Header, Record
 from threadkit.backup.node import Node, open_nodes
+from threadkit.backup.sealing import FileKey
 from threadkit.clock import Clock
 from threadkit.storage.client import Store
 from threadkit.storage.keys import Keys
@@ -33,15 +34,18 @@ class BackupService:
         *,
         keep: int | None = None,
         without_secrets: bool = False,
+        passphrase: str | None = None,
         on_progress: OnProgress = _nobody,
     ) -> FoundBackup:
-        """Write the whole store to a file, read that again, and let the oldest ones go when `keep` says so."""
+        """Write the whole store to a file, read that again, and let the oldest ones go when `keep` says so. With a
+        passphrase it is encrypted."""
         started_ms = self._clock.now_ms()
+        key = None if passphrase is None else FileKey.new(passphrase)
         with folder.writing(started_ms) as draft:
-            with contextlib.closing(BackupWriter(draft)) as writer:
+            with contextlib.closing(BackupWriter(draft, key)) as writer:
                 header = await self._write(writer, started_ms, without_secrets, on_progress)
                 writer.finish(header)
-            check(draft)
+            check(draft, unlock(draft, passphrase))
             path = draft.with_name(draft.name.removeprefix(".").removesuffix(".part"))
         mark_verified(path, header.body_sha256, self._clock.now_ms())
         await self._store.redis.hset(self._keys.shared.backups(), "done_ms", str(started_ms))
@@ -86,11 +90,11 @@ class BackupService:
         )
 
 
-def check(path: Path) -> Header:
+def check(path: Path, key: FileKey | None) -> Header:
     """Read to the end, and count again."""
     header = read_header(path)
     census = Census()
-    for record in read_records(path, header):
+    for record in read_records(path, header, key):
         if record.value is None:
             census.remove(record.key)
         else:

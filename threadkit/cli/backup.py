@@ -10,6 +10,7 @@ import click
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from threadkit.backup.erasures import ErasedAgain, ErasureJournal, erase_again
+from threadkit.backup.file import unlock
 from threadkit.backup.folder import BackupFolder, mark_verified
 from threadkit.backup.model import BackupFailed, FoundBackup, Header
 from threadkit.backup.queries import backup_state
@@ -28,6 +29,7 @@ from threadkit.cli.common import (
     store_options,
     with_services,
 )
+from threadkit.cli.passphrase import passphrase_for, passphrase_for_new, passphrase_option
 from threadkit.clock import SystemClock, iso
 from threadkit.keyring import open_keyring
 from threadkit.services import Services, build
@@ -55,16 +57,28 @@ def backup() -> None:
 @backup.command()
 @click.option("--to", "folder", metavar="FOLDER", type=click.Path(path_type=Path), help="Write it there instead.")
 @click.option("--without-secrets", is_flag=True, help="Leave sessions and codes out: people must sign in again.")
+@click.option(
+    "--encrypt/--no-encrypt", "is_encrypted", default=None, help="With a passphrase, or without (default: as set)."
+)
+@passphrase_option
 @json_option
 @store_options
 @with_services
-async def create(services: Services, folder: Path | None, without_secrets: bool, as_json: bool) -> None:
+async def create(
+    services: Services,
+    folder: Path | None,
+    without_secrets: bool,
+    is_encrypted: bool | None,
+    passphrase_file: Path | None,
+    as_json: bool,
+) -> None:
     """Write everything into one file, beside a running server or without one.
 
     In the usual folder (the setting backup.folder) the oldest ones beyond backup.keep are removed then; in another one
     none is.
     """
     settings = services.settings
+    passphrase = passphrase_for_new(settings, passphrase_file, is_encrypted)
     service = BackupService(
         store=services.store,
         keys=services.keys,
@@ -76,6 +90,7 @@ async def create(services: Services, folder: Path | None, without_secrets: bool,
             BackupFolder(folder or settings.backup_folder),
             keep=None if folder else settings.backup.keep,
             without_secrets=without_secrets,
+            passphrase=passphrase,
             on_progress=show,
         )
     if as_json:
@@ -85,6 +100,8 @@ async def create(services: Services, folder: Path | None, without_secrets: bool,
     out.print(f"{made.path}: {_contents(made.header)}, {_size(made.bytes)}, read again and found whole.", markup=False)
     if not made.header.is_one_moment:
         out.print("The store did not tell what changed meanwhile, so a restore derives all indexes again.")
+    if passphrase is not None:
+        out.print("Nobody can open it without its passphrase, and neither can you: keep that where no backup is.")
     out.print("Keep the server's secret too, but not beside it: without it nobody stays signed in.")
 
 
@@ -106,12 +123,15 @@ def list_(folder: Path | None, as_json: bool, **flags: Any) -> None:
             _span((clock.now_ms() - found.header.started_ms) // 1000) if found.header else "–",
             _size(found.bytes),
             _numbers(found.header)[-1] if found.header else "cannot be read",
+            "yes" if found.header and found.header.encryption else "no",
             "yes" if found.verified_ms else "no",
         ]
         for found in backups
     ]
     where = folder or settings.backup_folder
-    print_table(["File", "Age", "Size", "Holds", "Verified"], rows, empty=f"There is no backup in {where} yet.")
+    print_table(
+        ["File", "Age", "Size", "Holds", "Encrypted", "Verified"], rows, empty=f"There is no backup in {where} yet."
+    )
     if state.failure and not folder:
         out.print(f"\nThe server's last try failed ({iso(state.failure.at_ms)}): {state.failure.why}", markup=False)
 
@@ -119,15 +139,17 @@ def list_(folder: Path | None, as_json: bool, **flags: Any) -> None:
 @backup.command()
 @_file
 @click.option("--deep", is_flag=True, help="Also put it back into a store made just for this, and check every index.")
+@passphrase_option
 @json_option
 @store_options
-def verify(file: Path, deep: bool, as_json: bool, **flags: Any) -> None:
+def verify(file: Path, deep: bool, passphrase_file: Path | None, as_json: bool, **flags: Any) -> None:
     """Read a backup to its end; exit code 1 when it cannot be relied on."""
     settings = settings_of(flags).settings
-    header = check(file)
+    passphrase = passphrase_for(file, settings, passphrase_file)
+    header = check(file, unlock(file, passphrase))
     if deep:
         with _progress("Putting it back for a try", is_shown=not as_json) as show:
-            report = asyncio.run(rehearse(file, settings, show))
+            report = asyncio.run(rehearse(file, settings, passphrase, show))
         if not report.is_clean:
             fail(f"{file} can be put back, but not everything in it agrees: `threadkit rebuild` after a restore.")
     mark_verified(file, header.body_sha256, SystemClock().now_ms())
@@ -141,9 +163,10 @@ def verify(file: Path, deep: bool, as_json: bool, **flags: Any) -> None:
 @backup.command()
 @_file
 @click.option("--new-secret", is_flag=True, help="The server's old secret is lost: leave out what only that opens.")
+@passphrase_option
 @json_option
 @store_options
-def restore(file: Path, new_secret: bool, as_json: bool, **flags: Any) -> None:
+def restore(file: Path, new_secret: bool, passphrase_file: Path | None, as_json: bool, **flags: Any) -> None:
     """Put a backup back into an empty store, with no server running on it.
 
     After a crash in the middle, run it again: it begins anew. Until it is done no server starts on the store.
@@ -151,8 +174,9 @@ def restore(file: Path, new_secret: bool, as_json: bool, **flags: Any) -> None:
     settings = settings_of(flags).settings
     if settings.redis_url is None and server_is_running(settings.data_folder):
         raise BackupFailed(f"A server is running with the data folder {settings.data_folder.resolve()}. Stop it first.")
+    passphrase = passphrase_for(file, settings, passphrase_file)
     with _progress("Restoring", is_shown=not as_json) as show:
-        header, erased = asyncio.run(_restore(settings, file, new_secret, show))
+        header, erased = asyncio.run(_restore(settings, file, passphrase, new_secret, show))
     if as_json:
         print_json({"file": str(file), "keys": header.keys, "erased_again": erased._asdict()})
         return
@@ -166,7 +190,9 @@ def restore(file: Path, new_secret: bool, as_json: bool, **flags: Any) -> None:
         out.print("Everybody has to sign in again.")
 
 
-async def _restore(settings: Settings, file: Path, new_secret: bool, show: Show) -> tuple[Header, ErasedAgain]:
+async def _restore(
+    settings: Settings, file: Path, passphrase: str | None, new_secret: bool, show: Show
+) -> tuple[Header, ErasedAgain]:
     async with _open_unstamped(settings) as services:
         service = RestoreService(
             store=services.store,
@@ -174,7 +200,7 @@ async def _restore(settings: Settings, file: Path, new_secret: bool, show: Show)
             clock=services.clock,
             fingerprint=services.keyring.fingerprint,
         )
-        header = await service.fill(file, new_secret=new_secret, on_progress=show)
+        header = await service.fill(file, new_secret=new_secret, passphrase=passphrase, on_progress=show)
         if not header.is_one_moment:
             await services.rebuild.run(site_id=None, is_check=False, on_progress=show)
         # Where this server notes them, and where the one that made the backup did.
@@ -228,6 +254,7 @@ def _facts(found: FoundBackup) -> dict[str, Any]:
             "threadkit": header.threadkit,
             "store": header.store,
             "has_secrets": header.has_secrets,
+            "is_encrypted": header.encryption is not None,
             "is_one_moment": header.is_one_moment,
             "verified": iso(found.verified_ms) if found.verified_ms else None,
             "keys": header.keys,
@@ -238,7 +265,8 @@ def _facts(found: FoundBackup) -> dict[str, Any]:
 
 def _contents(header: Header) -> str:
     parts = [*_numbers(header), f"{header.keys:,} keys"]
-    return ", ".join(parts) + ("" if header.has_secrets else ", without secrets")
+    secrets = "" if header.has_secrets else ", without secrets"
+    return ", ".join(parts) + secrets + (", encrypted" if header.encryption else "")
 
 
 def _numbers(header: Header) -> list[str]:

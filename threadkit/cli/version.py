@@ -8,15 +8,24 @@ import click
 
 from threadkit import __version__
 from threadkit.cli.common import json_option, out, print_json, settings_of, store_options
+from threadkit.clock import SystemClock
+from threadkit.dependencies.sbom import locked_hashes, sbom
 from threadkit.errors import CannotStart
 from threadkit.storage.bundled import find_program
 
 
 @click.command()
+@click.option("--sbom", "is_sbom", is_flag=True, help="Print all packages it runs with (CycloneDX, JSON).")
+@click.option(
+    "--lock", metavar="FILE", type=click.Path(path_type=Path), help="With --sbom: take hashes from this lock file."
+)
 @json_option
 @store_options
-def version(as_json: bool, config: Path | None, **flags: Any) -> None:
+def version(is_sbom: bool, lock: Path | None, as_json: bool, config: Path | None, **flags: Any) -> None:
     """Print the versions of ThreadKit, Python and the store that would be started."""
+    if is_sbom:
+        print_json(sbom(SystemClock(), locked_hashes(lock) if lock else None))
+        return
     try:
         program = find_program(settings_of({**flags, "config": config}).settings.redis_server)
         store = f"{program.kind} {program.version}"

@@ -6,6 +6,7 @@ import signal
 import structlog
 
 from threadkit import logs
+from threadkit.dependencies.floors import refuse_known_holes
 from threadkit.errors import CannotStart
 from threadkit.keyring import open_keyring
 from threadkit.server.worker import store_address
@@ -23,6 +24,7 @@ def work(loaded: Loaded) -> None:
     """Run until told to stop."""
     settings = loaded.settings
     logs.configure(settings)
+    refuse_known_holes()
     # A worker that started the bundled store would keep the server from starting.
     if settings.redis_url is None and not server_is_running(settings.data_folder):
         raise CannotStart(

@@ -19,6 +19,8 @@ from uvicorn.supervisors import Multiprocess
 
 from threadkit import logs
 from threadkit.app import create_app
+from threadkit.backup.passphrase import passphrase_of
+from threadkit.dependencies.floors import refuse_known_holes
 from threadkit.errors import CannotStart
 from threadkit.keyring import Keyring, open_keyring
 from threadkit.live.protocol import LiveProtocol
@@ -59,6 +61,8 @@ def serve(loaded: Loaded, flags: Mapping[str, Any], greet: Any) -> None:
     """Run until told to stop. `greet` is called with a Welcome as soon as requests are answered."""
     settings = loaded.settings
     logs.configure(settings)
+    refuse_known_holes()
+    passphrase_of(settings.backup)  # one that cannot be read is told now, and not in the night
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
     _allow_many_connections()

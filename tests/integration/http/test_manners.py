@@ -61,6 +61,9 @@ async def test_unknown_paths_and_wrong_methods_are_problems(http: httpx.AsyncCli
     wrong = await http.delete("/health")
     assert wrong.status_code == 405
     assert "GET" in wrong.headers["allow"]
+    echo = await http.request("TRACE", "/health", headers={"x-secret": "hush-hush"})
+    assert echo.status_code == 405
+    assert "hush-hush" not in echo.text
 
 
 async def test_a_problem_is_rfc_9457_with_code_error_and_request_id(http: httpx.AsyncClient) -> None:

@@ -1,6 +1,7 @@
 """The command line: what owners type, and what scripts read."""
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +82,22 @@ def test_the_schema_and_the_versions_can_be_printed() -> None:
     versions = json_of("version")
     assert isinstance(versions, dict)
     assert versions["store"].startswith("valkey")
+    parts = json.loads(run("version", "--sbom").stdout)
+    assert {"litestar", "redis"} < {part["name"] for part in parts["components"]}
+
+
+def test_no_server_starts_on_parts_with_known_holes(tmp_path: Path) -> None:
+    old = tmp_path / "packages" / "h11-0.14.0.dist-info"
+    old.mkdir(parents=True)
+    (old / "METADATA").write_text("Metadata-Version: 2.1\nName: h11\nVersion: 0.14.0\n")
+    env = environment()
+    env["PYTHONPATH"] = f"{old.parent}{os.pathsep}{env.get('PYTHONPATH', '')}"
+    for command in ("serve", "worker"):
+        result = run(command, "--data", str(tmp_path / "data"), env=env)
+        assert result.returncode == 1
+        assert result.stderr.startswith("Error: Known security holes: h11 0.14.0 (requests hide in other requests")
+        assert "pip install 'h11>=0.16.0'" in result.stderr
+    assert not (tmp_path / "data").exists()
 
 
 def test_help_is_there_for_every_command() -> None:

@@ -8,13 +8,11 @@ import shutil
 from threadkit import __version__
 from threadkit.backup.queries import LATE_S, backup_state
 from threadkit.clock import from_iso
+from threadkit.dependencies.floors import how_to_mend, too_old
 from threadkit.doctor.checks.store import journal_bytes
 from threadkit.doctor.model import Check
 from threadkit.doctor.surroundings import About, Surroundings
 
-# Below these ThreadKit has the holes of its parts, whatever its own version: rate limits by forged headers, answers that
-# reach the wrong person, crashes on bad text.
-FLOORS = {"litestar": "2.20", "redis": "4.5.5", "markdown-it-py": "2.2.0"}
 STORE_DRIFT_MS, WORST_STORE_DRIFT_MS = 1_000, 5_000
 BROWSER_DRIFT_MS = 60_000
 LITTLE, VERY_LITTLE = 0.2, 0.1
@@ -63,16 +61,11 @@ async def disk(here: Surroundings) -> Check:
 
 
 async def versions(here: Surroundings) -> Check:
-    old = [f"{name} {found}" for name, floor in FLOORS.items() if _numbers(found := _installed(name)) < _numbers(floor)]
+    old = too_old()
     if old:
-        floors = ", ".join(f"{name} {floor}" for name, floor in FLOORS.items())
-        return _versions.bad(
-            f"{', '.join(old)} has known security holes.",
-            f"Install at least {floors}: pip install -r requirements.lock",
-        )
-    return _versions.ok(
-        f"ThreadKit {__version__}, Python {platform.python_version()}, Litestar {_installed('litestar')}."
-    )
+        return _versions.bad(f"Known security holes: {'; '.join(map(str, old))}.", how_to_mend(old))
+    litestar = importlib.metadata.version("litestar")
+    return _versions.ok(f"ThreadKit {__version__}, Python {platform.python_version()}, Litestar {litestar}.")
 
 
 async def backups(here: Surroundings) -> Check:
@@ -92,14 +85,3 @@ async def backups(here: Surroundings) -> Check:
     if state.age_s > OLDEST_BACKUP_S:
         return _backups.bad(found, fix)
     return _backups.warning(found, fix) if state.is_late else _backups.ok(found)
-
-
-def _installed(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "0"
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
