@@ -256,6 +256,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         host = "localhost" if self.host in ("127.0.0.1", "::1", "0.0.0.0", "::", "") else self.host  # noqa: S104
         return f"http://{host}:{self.port}"
 
+    @property
+    def is_https(self) -> bool:
+        return self.base_url.startswith("https://")
+
 
 # Names that the environment of an older ThreadKit server uses for the same things.
 OLDER_NAMES = {

@@ -63,7 +63,7 @@ async def requires_recent_proof(connection: Connection, _handler: BaseRouteHandl
 
 def staff_cookie(settings: Settings, value: str) -> Cookie:
     """An empty value takes it away."""
-    is_https = settings.base_url.startswith("https://")
+    is_https = settings.is_https
     return Cookie(
         key=cookie_name(is_https=is_https),
         value=value,
@@ -95,5 +95,5 @@ async def provide_staff(request: Request, services: NamedDependency[Services]) -
 
 async def staff_of(request: Request, services: Services) -> Viewer:
     """Who sits there by their cookie; raises when nobody does."""
-    name = cookie_name(is_https=services.settings.base_url.startswith("https://"))
+    name = cookie_name(is_https=services.settings.is_https)
     return await services.staff.who(request.cookies.get(name, "")[:4096])

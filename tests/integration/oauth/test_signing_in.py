@@ -44,9 +44,9 @@ async def test_the_cookie_that_binds_the_browser_is_out_of_reach_of_scripts(brow
     state = query_of(started.headers["location"])["state"]
     (cookie,) = browser.last_set
     name, value = next(iter(browser.cookies.items()))
-    assert name == f"tk_oauth_{state[:8]}"
+    assert name == f"__Host-tk_oauth_{state[:8]}"
     attributes = {part.strip().lower() for part in cookie.split(";")[1:]}
-    assert {"httponly", "samesite=lax", "secure", "path=/auth", "max-age=600"} <= attributes
+    assert {"httponly", "samesite=lax", "secure", "path=/", "max-age=600"} <= attributes
     assert value not in str(await redis.get(f"oidc:auth:{state}"))
 
 

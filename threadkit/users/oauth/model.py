@@ -124,8 +124,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     target: str | None = None
 
 
-def cookie_name(state: str) -> str:
-    return f"tk_oauth_{state[:8]}"
+def cookie_name(state: str, *, is_https: bool) -> str:
+    """Over HTTPS browsers see to it that no other host under the same domain can plant it."""
+    return f"{'__Host-' if is_https else ''}tk_oauth_{state[:8]}"
 
 
 def page_origin(page: str, site: Site, rule: PageRule) -> str | None:

@@ -77,7 +77,7 @@ async def callback(
         outcome = Outcome(error=known.message)
     page = outcome_page(outcome)
     if STATE.match(oauth_state):
-        page.set_cookie(_cookie(services, cookie_name(oauth_state), "", max_age=0))
+        page.set_cookie(_cookie(services, cookie_name(oauth_state, is_https=services.settings.is_https), "", max_age=0))
     return page
 
 
@@ -109,11 +109,11 @@ def _cookie(services: Services, name: str, value: str, *, max_age: int) -> Cooki
     return Cookie(
         key=name,
         value=value,
-        path="/auth",
+        path="/",
         max_age=max_age,
         httponly=True,
         samesite="lax",
-        secure=services.settings.base_url.startswith("https://"),
+        secure=services.settings.is_https,
     )
 
 

@@ -56,6 +56,7 @@ class OAuthService:
         windows: Windows,
     ) -> None:
         self._base_url = settings.base_url
+        self._is_https = settings.is_https
         self._page_rule = PageRule.of(settings.base_url, allow_localhost=settings.allow_localhost_origin)
         self._providers = providers
         self._pending = pending
@@ -86,7 +87,7 @@ class OAuthService:
             claim_digest=digest(claim),
         )
         await self._pending.save(name, state, pending)
-        return Departure(url, cookie_name(state), claim)
+        return Departure(url, cookie_name(state, is_https=self._is_https), claim)
 
     async def finish(self, name: str, reply: ProviderReply, device: Device) -> Outcome:
         provider = self._provider(name)
@@ -134,7 +135,7 @@ class OAuthService:
         )
 
     def _check(self, reply: ProviderReply, pending: PendingSignIn, provider: Provider) -> None:
-        claim = reply.cookies.get(cookie_name(reply.state), "")
+        claim = reply.cookies.get(cookie_name(reply.state, is_https=self._is_https), "")
         if not hmac.compare_digest(digest(claim), pending.claim_digest):
             raise ProviderTrouble("another browser came back", _ANOTHER_BROWSER)
         if reply.error:
