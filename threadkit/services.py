@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from threadkit.backup.erasures import ErasureJournal
 from threadkit.backup.schedule import BackupSchedule
+from threadkit.backup.unfinished import UnfinishedErasures
 from threadkit.clock import Clock, SystemClock
 from threadkit.comments.leaving import Leaving
 from threadkit.comments.queries import CommentQueries
@@ -41,6 +42,7 @@ from threadkit.moderation.deleting import Deleting
 from threadkit.moderation.desk import DeskQueries
 from threadkit.moderation.everywhere import BansEverywhere
 from threadkit.moderation.filter import LearningFilter
+from threadkit.moderation.forgetting import Deeds
 from threadkit.moderation.gate import ModerationGate
 from threadkit.moderation.impartiality import Impartiality
 from threadkit.moderation.jobs import JobService
@@ -177,6 +179,7 @@ class Services:
     reranker: Reranker
     backups: BackupSchedule
     erasures: ErasureJournal
+    unfinished: UnfinishedErasures
     outbox_queries: OutboxQueries
     dead_letters: DeadLetters
     tally: Tally
@@ -208,6 +211,7 @@ class Services:
         if not is_worker:
             await self.hub.start()
             await self.backups.start()
+            await self.unfinished.start()
 
     async def stop(self) -> None:
         """In this order, and each whatever became of the others."""
@@ -218,7 +222,7 @@ class Services:
             stack.push_async_callback(self.outside.close)
             for part in (
                 *(self.listener, self.office, self.outbox, self.tally, self.request_limits),
-                *(self.reranker, self.deletions, self.hub, self.backups),
+                *(self.reranker, self.deletions, self.hub, self.backups, self.unfinished),
             ):
                 stack.push_async_callback(part.stop)
 
@@ -360,6 +364,7 @@ def build(
     reporters = ReporterRecords(redis=redis, keys=keys)
     reporters.register(outbox.handlers)
     erasures = ErasureJournal(settings.backup_folder, clock)
+    moderation_log = ModerationLog(redis=redis, keys=keys)
     users = UserService(
         redis=redis,
         keys=keys,
@@ -378,6 +383,7 @@ def build(
             notices=notifications,
             learning=learning_filter,
             reporters=reporters,
+            deeds=Deeds(store=store, keys=keys, log=moderation_log),
             on_deletion=accounts.on_deletion,
         ),
         journal=erasures,
@@ -401,7 +407,6 @@ def build(
         settings=settings.counters,
     )
 
-    moderation_log = ModerationLog(redis=redis, keys=keys)
     deleting = Deleting(
         redis=redis,
         keys=keys,
@@ -664,6 +669,7 @@ def build(
         outbox=outbox,
         backups=BackupSchedule(store=store, keys=keys, clock=clock, settings=settings, fingerprint=keyring.fingerprint),
         erasures=erasures,
+        unfinished=UnfinishedErasures(journal=erasures, users=users, queries=user_queries, clock=clock),
         outbox_queries=outbox_queries,
         dead_letters=DeadLetters(redis=redis, keys=keys, clock=clock, queries=outbox_queries),
         tally=tally,
