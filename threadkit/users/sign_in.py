@@ -22,6 +22,7 @@ from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.codes import CodeService
 from threadkit.users.model import (
+    DELETED_USER,
     AuthResponse,
     EmailTaken,
     User,
@@ -40,6 +41,7 @@ from threadkit.users.sessions import AccountBanned, Device, SessionService
 from threadkit.users.viewer import Viewer
 
 LONGEST_SSO_S = 600
+RESETS_PER_CLIENT = 6  # an hour
 
 
 class MethodOff(Forbidden):
@@ -122,6 +124,7 @@ class SignIn:
         self._per_minute = Window("sign-in-minute", limits.sign_ins_per_minute, 60)
         self._per_hour = Window("sign-in-hour", limits.sign_ins_per_hour, 3600)
         self._per_account = Window("sign-in-account", limits.sign_ins_per_account_per_hour, 3600)
+        self._resets_per_client = Window("reset-client", RESETS_PER_CLIENT, 3600)
 
     def _digest(self, contact: str) -> str:
         """In place of an address: without the server's secret nobody finds out whose it is by trying some."""
@@ -196,7 +199,8 @@ class SignIn:
         await self._windows.spend(hourly, device.client)
         await self._windows.spend(self._per_account, self._digest(contact.value))
         user = await self._behind(contact)
-        stored = await self._queries.password_hash(user.id) if user else None
+        # Asked for nobody too, so that the time does not tell.
+        stored = await self._queries.password_hash(user.id if user else DELETED_USER)
         if not await self._passwords.verify(stored, password) or user is None or stored is None:
             raise InvalidCredentials
         if user.global_banned:
@@ -234,6 +238,7 @@ class SignIn:
     async def forgot(self, site: Site, contact: Contact, device: Device) -> None:
         """Send a code to whoever has this address; the answer is the same when nobody does."""
         _require(site.settings.auth.password)
+        await self._windows.spend(self._resets_per_client, device.client)
         allowed = await self._codes.allow(contact.value, client=device.client)
         user = await self._behind(contact)
         # For nobody a code is made and not sent, so that guessing it is answered the same way.
