@@ -59,7 +59,9 @@ async def asked(http: httpx.AsyncClient, sites: list[NewSite], wanted: list[tupl
         some = enumerate(wanted[start : start + AT_ONCE], start)
         answers = await asyncio.gather(
             *(
-                post(http, sites[number % 2], path, body, **{"x-forwarded-for": f"198.51.{number // 250}.{number % 250}"})
+                post(
+                    http, sites[number % 2], path, body, **{"x-forwarded-for": f"198.51.{number // 250}.{number % 250}"}
+                )
                 for number, (path, body) in some
             )
         )
@@ -99,7 +101,11 @@ async def test_hostile_addresses_and_names_smuggle_nothing_in(
     wanted = []
     for number, text in enumerate(hostile_texts()):
         clean = text.encode("utf-8", "replace").decode()
-        for address in (f"a{number}@example.org{clean}", f"a{number}{clean}@example.org", f'"a{number}{clean}"@example.org'):
+        for address in (
+            f"a{number}@example.org{clean}",
+            f"a{number}{clean}@example.org",
+            f'"a{number}{clean}"@example.org',
+        ):
             wanted += wishes(address, f"n{number}{clean}"[:200])[:3]
         wanted += wishes(f"b{number}@example.org", f"n{number}{clean}{LINK}")[:3]
     async with mailing(settings, bundled, keyring, clock) as (app, http, sink):
