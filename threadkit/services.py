@@ -36,6 +36,7 @@ class Services(Base, Accounts, Reading, Judging, Writing, Moderating, Live, Care
         if not is_worker:
             await self.hub.start()
             await self.backups.start()
+            await self.unfinished.start()
 
     async def stop(self) -> None:
         """In this order, and each whatever became of the others."""
@@ -46,7 +47,7 @@ class Services(Base, Accounts, Reading, Judging, Writing, Moderating, Live, Care
             stack.push_async_callback(self.outside.close)
             for part in (
                 *(self.listener, self.office, self.outbox, self.tally, self.request_limits),
-                *(self.reranker, self.deletions, self.hub, self.backups),
+                *(self.reranker, self.deletions, self.hub, self.backups, self.unfinished),
             ):
                 stack.push_async_callback(part.stop)
 

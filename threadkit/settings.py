@@ -57,7 +57,7 @@ class Accounts(Struct, frozen=True, kw_only=True):
     argon2_time_cost: Annotated[int, Meta(ge=1, le=20)] = 3
     argon2_memory_kib: Annotated[int, Meta(ge=8, le=4_194_304)] = 65_536
     argon2_parallelism: Annotated[int, Meta(ge=1, le=64)] = 4
-    codes_per_address_per_hour: Annotated[int, Meta(ge=1, le=100)] = 5
+    codes_per_address_per_hour: Annotated[int, Meta(ge=1, le=100)] = 3
     codes_per_client_per_hour: Annotated[int, Meta(ge=1, le=10_000)] = 10
     on_deletion: Literal["anonymise", "erase"] = "anonymise"
     create_user_route: bool = True

@@ -8,7 +8,7 @@ import msgspec
 from threadkit.clock import Clock
 from threadkit.comments.model import DELETED_TEXT, Comment, Status, deleted_fields
 from threadkit.comments.queries import CommentQueries
-from threadkit.comments.scripts import AnonymiseComment, DeleteComment
+from threadkit.comments.scripts import AnonymiseComment, DeleteComment, UnnameComment
 from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.sites.queries import SiteQueries
 from threadkit.storage.client import Commands
@@ -37,11 +37,23 @@ class Learning(Protocol):
 
     async def forget_author(self, site_id: SiteId, user_id: UserId) -> None: ...
 
+    async def forget_texts(self, site_id: SiteId, comment_ids: Sequence[CommentId]) -> None: ...
+
 
 class Reporters(Protocol):
     """What moderation remembers of somebody who reported others."""
 
     async def forget_reporter(self, site_id: SiteId, user_id: UserId) -> None: ...
+
+    async def export(self, site_id: SiteId, user_id: UserId) -> list[dict[str, str]]: ...
+
+
+class Deeds(Protocol):
+    """What was done by a moderator, or to somebody by one."""
+
+    async def forget(self, site_id: SiteId, user_id: UserId) -> None: ...
+
+    async def export(self, site_id: SiteId, user_id: UserId) -> list[dict[str, Any]]: ...
 
 
 class Leaving:
@@ -58,6 +70,7 @@ class Leaving:
         notices: Notices,
         learning: Learning,
         reporters: Reporters,
+        deeds: Deeds,
         on_deletion: Literal["anonymise", "erase"],
     ) -> None:
         self._redis = redis
@@ -68,9 +81,11 @@ class Leaving:
         self._notices = notices
         self._learning = learning
         self._reporters = reporters
+        self._deeds = deeds
         self._erases = on_deletion == "erase"
         self._anonymise = AnonymiseComment(redis, keys)
         self._delete = DeleteComment(redis, keys)
+        self._unname = UnnameComment(redis, keys)
         self._forget_votes = ForgetVotes(redis, keys)
 
     async def forget(self, user_id: UserId) -> tuple[int, int]:
@@ -81,18 +96,24 @@ class Leaving:
             votes += await self._forget_votes_on(site.id, user_id)
             await self._learning.forget_author(site.id, user_id)
             await self._reporters.forget_reporter(site.id, user_id)
+            await self._forget_in_others(site.id, user_id)
+            await self._deeds.forget(site.id, user_id)
         return comments, votes
 
     async def export(self, user_id: UserId) -> dict[str, Any]:
-        """Every comment, every vote, and every notification."""
+        """Every comment, vote, report and notification, and what moderators did."""
         comments: list[dict[str, Any]] = []
         votes: list[dict[str, str]] = []
+        reports: list[dict[str, str]] = []
+        moderation: list[dict[str, Any]] = []
         for site in await self._site_queries.all():
             offset = 0
             while ids := await self._queries.ids_by_author(site.id, user_id, offset=offset, limit=BATCH):
                 found = await self._queries.by_ids(site.id, ids)
                 comments += [_exported(comment) for comment in found if comment.author_id == user_id]
                 offset += BATCH
+            reports += await self._reporters.export(site.id, user_id)
+            moderation += await self._deeds.export(site.id, user_id)
             keys = self._keys.site(site.id)
             for page_id in await self._redis.smembers(keys.voted_pages(user_id)):
                 cast = await self._redis.hgetall(keys.page_votes(user_id, page_id))
@@ -100,13 +121,16 @@ class Leaving:
                     {"site_id": site.id, "comment_id": comment_id, "vote": way.rstrip("?")}
                     for comment_id, way in cast.items()
                 ]
-        return {"comments": comments, "votes": votes, **await self._notices.export(user_id)}
+        made = {"comments": comments, "votes": votes, "reports": reports, "moderation": moderation}
+        return {**made, **await self._notices.export(user_id)}
 
     async def _forget_comments(self, site_id: SiteId, user_id: UserId) -> int:
         done = 0
         while ids := await self._queries.ids_by_author(site_id, user_id, offset=0, limit=BATCH):
             found = await self._queries.by_ids(site_id, ids)
             await self._notices.forget_author(site_id, user_id, found)
+            if self._erases:
+                await self._learning.forget_texts(site_id, ids)
             for comment in found:
                 done += await self._forget_comment(comment, user_id)
             # Whatever is left in the list has no record any more.
@@ -122,6 +146,23 @@ class Leaving:
         nobody = {"author_id": DELETED_USER, "author_name": DELETED_TEXT, "author_karma": "0"}
         anonymised = await self._anonymise(comment, user_id, fields=nobody, now_ms=now_ms)
         return int(anonymised or (self._erases and not is_deleted))
+
+    async def _forget_in_others(self, site_id: SiteId, user_id: UserId) -> None:
+        """What others wrote about them, or they decided. Only somebody who leaves needs it: no index is kept for that."""
+        keys, start = self._keys.site(site_id), 0
+        while ids := await self._redis.zrange(keys.comments(), start, start + BATCH - 1):
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for comment_id in ids:
+                    pipe.hmget(keys.comment(comment_id), "mentions", "decided_by")
+                answers = await pipe.execute()
+            naming = [
+                comment_id
+                for comment_id, (mentions, decided_by) in zip(ids, answers, strict=True)
+                if user_id in (mentions or "") or decided_by == user_id
+            ]
+            for comment in await self._queries.by_ids(site_id, naming):
+                await self._unname(comment, user_id)
+            start += BATCH
 
     async def _forget_votes_on(self, site_id: SiteId, user_id: UserId) -> int:
         keys = self._keys.site(site_id)

@@ -23,6 +23,7 @@ from threadkit.pages.model import Page, PageLocked
 from threadkit.storage.keys import SiteKeys
 from threadkit.storage.lua import KeyedScript
 from threadkit.storage.records import to_hash
+from threadkit.users.model import DELETED_USER
 
 REPEATED_S = 86_400
 UNDO_S = 30
@@ -181,6 +182,22 @@ class RerenderComment(_CommentScript):
         if reply == "CHANGED":
             raise CommentChanged
         return bool(reply == "OK")
+
+
+class UnnameComment(_CommentScript):
+    file = "unname_comment.lua"
+
+    async def __call__(self, comment: Comment, user_id: UserId) -> None:
+        keys = self._keys.site(comment.site_id)
+        await self._run(
+            keys=[
+                keys.comment(comment.id),
+                keys.page(comment.page_id),
+                keys.page_new(comment.page_id),
+                *change_keys(keys, comment.page_id),
+            ],
+            args=[comment.id, user_id, DELETED_USER],
+        )
 
 
 def _renamed_event(before: Comment, after: Comment) -> bytes:

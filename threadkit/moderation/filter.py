@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from threadkit.ids import SiteId, UserId
 from threadkit.moderation.bayes import Counts, Totals, feature_weight, judge, token_weight
-from threadkit.moderation.learning_scripts import Decision, Learn
+from threadkit.moderation.learning_scripts import Decision, Learn, LetGo
 from threadkit.moderation.model import Judgement
 from threadkit.moderation.tokens import Reading, shown
 from threadkit.storage.client import Commands
@@ -40,6 +40,7 @@ class LearningFilter:
         self._redis = redis
         self._keys = keys
         self._learn = Learn(redis, keys)
+        self._let_go = LetGo(redis, keys)
 
     async def judge(self, site_id: SiteId, reading: Reading) -> Judgement:
         """In one round trip, that reads only what is known of this text's tokens."""
@@ -99,6 +100,10 @@ class LearningFilter:
             for_spam=[found for found in heapq.nlargest(most, telling, key=_weight) if found.weight > 0],
             against_spam=[found for found in heapq.nsmallest(most, telling, key=_weight) if found.weight < 0],
         )
+
+    async def forget_texts(self, site_id: SiteId, comment_ids: Sequence[str]) -> None:
+        """What was learnt from these cannot be taken back any more, and nobody finds out what their words were."""
+        await self._let_go(site_id, comment_ids)
 
     async def forget_author(self, site_id: SiteId, user_id: UserId) -> None:
         """Of somebody who leaves nothing is kept that has their name on it."""

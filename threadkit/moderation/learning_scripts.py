@@ -1,5 +1,6 @@
 """Atomic writes of the learning filter and of what is remembered about authors."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -64,6 +65,15 @@ class Learn(KeyedScript):
             ],
         )
         return bool(reply) and reply[0] != reply[1]
+
+
+class LetGo(KeyedScript):
+    file = "let_go.lua"
+    repeatable = True
+
+    async def __call__(self, site_id: SiteId, comment_ids: Sequence[str]) -> None:
+        keys = self._keys.site(site_id)
+        await self._run(keys=[keys.filter_learnt(), keys.filter_order(), keys.filter_texts()], args=list(comment_ids))
 
 
 class RememberText(KeyedScript):

@@ -109,6 +109,19 @@ class ReporterRecords:
             verdicts = (f"{opened.comment_id} upheld", f"{opened.comment_id} dismissed")
             await self._redis.zrem(keys.reporter(reporter), *verdicts)
 
+    async def export(self, site_id: SiteId, user_id: UserId) -> list[dict[str, str]]:
+        """What somebody reported here, as far as it waits or its outcome is remembered."""
+        keys, start = self._keys.site(site_id), 0
+        found: dict[str, str] = {}
+        while waiting := await self._redis.zrange(keys.reports(), start, start + BATCH - 1):
+            reports = [msgspec.json.decode(text, type=_Reported) for text in waiting]
+            found |= {report.comment_id: "open" for report in reports if report.reporter_id == user_id}
+            start += BATCH
+        for verdict in await self._redis.zrange(keys.reporter(user_id), 0, -1):
+            comment_id, _, outcome = verdict.partition(" ")
+            found[comment_id] = outcome
+        return [{"site_id": site_id, "comment_id": comment_id, "state": state} for comment_id, state in found.items()]
+
     async def forget_reporter(self, site_id: SiteId, user_id: UserId) -> None:
         """Somebody leaves: their reports that still wait go, and what became of the others."""
         keys = self._keys.site(site_id)

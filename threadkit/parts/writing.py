@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from threadkit.backup.erasures import ErasureJournal
+from threadkit.backup.unfinished import UnfinishedErasures
 from threadkit.comments.leaving import Leaving
 from threadkit.comments.service import CommentService
 from threadkit.ids import SiteId
+from threadkit.moderation.forgetting import Deeds
 from threadkit.moderation.gate import ModerationGate
 from threadkit.parts.accounts import Accounts
 from threadkit.parts.base import Base
@@ -21,11 +23,13 @@ class Writing:
     votes: VoteService
     users: UserService
     erasures: ErasureJournal
+    unfinished: UnfinishedErasures
 
 
 def build_writing(base: Base, accounts: Accounts, reading: Reading, judging: Judging) -> Writing:
     redis, keys, clock, settings = base.redis, base.keys, base.clock, base.settings
     erasures = ErasureJournal(settings.backup_folder, clock)
+    users = _users(base, accounts, reading, judging, erasures)
 
     def on_posted(site_id: SiteId) -> None:
         reading.tally.comment(site_id)
@@ -57,27 +61,35 @@ def build_writing(base: Base, accounts: Accounts, reading: Reading, judging: Jud
             snapshots=reading.snapshots,
             wake_outbox=base.outbox.wake,
         ),
-        users=UserService(
-            redis=redis,
-            keys=keys,
-            clock=clock,
-            queries=accounts.user_queries,
-            factors=accounts.factors,
-            registry=accounts.user_registry,
-            site_queries=base.site_queries,
-            roles=base.roles,
-            traces=Leaving(
-                redis=redis,
-                keys=keys,
-                clock=clock,
-                queries=reading.comment_queries,
-                site_queries=base.site_queries,
-                notices=reading.notifications,
-                learning=judging.learning_filter,
-                reporters=judging.reporters,
-                on_deletion=settings.accounts.on_deletion,
-            ),
-            journal=erasures,
-        ),
+        users=users,
         erasures=erasures,
+        unfinished=UnfinishedErasures(journal=erasures, users=users, queries=accounts.user_queries, clock=clock),
+    )
+
+
+def _users(base: Base, accounts: Accounts, reading: Reading, judging: Judging, erasures: ErasureJournal) -> UserService:
+    redis, keys, clock = base.redis, base.keys, base.clock
+    traces = Leaving(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        queries=reading.comment_queries,
+        site_queries=base.site_queries,
+        notices=reading.notifications,
+        learning=judging.learning_filter,
+        reporters=judging.reporters,
+        deeds=Deeds(store=base.store, keys=keys, log=judging.moderation_log),
+        on_deletion=base.settings.accounts.on_deletion,
+    )
+    return UserService(
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        queries=accounts.user_queries,
+        factors=accounts.factors,
+        registry=accounts.user_registry,
+        site_queries=base.site_queries,
+        roles=base.roles,
+        traces=traces,
+        journal=erasures,
     )

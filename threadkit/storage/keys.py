@@ -396,9 +396,21 @@ class SiteKeys(_Group):
     def reporter(self, user_id: str) -> str:
         return f"site:{self._id}:reporter:{user_id}"
 
-    @key(Kind.STREAM, "what moderators did, each entry as JSON; only ever added to", writers="moderation")
+    @key(
+        Kind.STREAM,
+        "what moderators did, each entry as JSON; only ever added to, but for the ids of people who left",
+        writers="moderation",
+    )
     def modlog(self) -> str:
         return f"site:{self._id}:modlog"
+
+    @key(Kind.STREAM, "the log without somebody who leaves, as far as it is copied", writers="moderation", ttl_s=30)
+    def modlog_draft(self) -> str:
+        return f"site:{self._id}:modlog:draft"
+
+    @key(Kind.STRING, "who copies the log", writers="moderation", ttl_s=30)
+    def modlog_lease(self) -> str:
+        return f"lock:modlog:{self._id}"
 
     @key(Kind.ZSET, "users whose ban ends by itself", writers="moderation", score="when it ends, ms")
     def ban_ends(self) -> str:

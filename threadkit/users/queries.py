@@ -11,7 +11,7 @@ from threadkit.sites.roles import Role
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.records import from_hash
-from threadkit.users.model import Session, User, name_key
+from threadkit.users.model import DELETED_USER, Session, User, name_key
 from threadkit.users.viewer import Viewer
 
 
@@ -124,5 +124,6 @@ class UserQueries:
         return viewer
 
     async def _behind(self, entry: str) -> User | None:
+        """Takes as many steps when there is nobody, or the time would tell."""
         user_id = await self._redis.get(entry)
-        return await self.by_id(UserId(user_id)) if user_id else None
+        return await self.by_id(UserId(user_id or DELETED_USER))

@@ -1,6 +1,7 @@
 """The ways in. Each one ends with a user who has proved something, and opens a session for them."""
 
 import contextlib
+import hmac
 from typing import Literal
 
 import msgspec
@@ -21,6 +22,7 @@ from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.codes import CodeService
 from threadkit.users.model import (
+    DELETED_USER,
     AuthResponse,
     EmailTaken,
     User,
@@ -39,6 +41,7 @@ from threadkit.users.sessions import AccountBanned, Device, SessionService
 from threadkit.users.viewer import Viewer
 
 LONGEST_SSO_S = 600
+RESETS_PER_CLIENT = 6  # an hour
 
 
 class MethodOff(Forbidden):
@@ -117,9 +120,15 @@ class SignIn:
         self._codes = codes
         self._passwords = passwords
         self._windows = windows
+        self._digest_key = keyring.derive("sign-in")
         self._per_minute = Window("sign-in-minute", limits.sign_ins_per_minute, 60)
         self._per_hour = Window("sign-in-hour", limits.sign_ins_per_hour, 3600)
         self._per_account = Window("sign-in-account", limits.sign_ins_per_account_per_hour, 3600)
+        self._resets_per_client = Window("reset-client", RESETS_PER_CLIENT, 3600)
+
+    def _digest(self, contact: str) -> str:
+        """In place of an address: without the server's secret nobody finds out whose it is by trying some."""
+        return hmac.digest(self._digest_key, contact.encode(), "sha256").hex()[:32]
 
     # Codes
 
@@ -188,9 +197,10 @@ class SignIn:
         await self._windows.spend(self._per_minute, device.client)
         hourly = replace(self._per_hour, limit=per_hour) if per_hour else self._per_hour
         await self._windows.spend(hourly, device.client)
-        await self._windows.spend(self._per_account, digest(contact.value)[:32])
+        await self._windows.spend(self._per_account, self._digest(contact.value))
         user = await self._behind(contact)
-        stored = await self._queries.password_hash(user.id) if user else None
+        # Asked for nobody too, so that the time does not tell.
+        stored = await self._queries.password_hash(user.id if user else DELETED_USER)
         if not await self._passwords.verify(stored, password) or user is None or stored is None:
             raise InvalidCredentials
         if user.global_banned:
@@ -228,6 +238,7 @@ class SignIn:
     async def forgot(self, site: Site, contact: Contact, device: Device) -> None:
         """Send a code to whoever has this address; the answer is the same when nobody does."""
         _require(site.settings.auth.password)
+        await self._windows.spend(self._resets_per_client, device.client)
         allowed = await self._codes.allow(contact.value, client=device.client)
         user = await self._behind(contact)
         # For nobody a code is made and not sent, so that guessing it is answered the same way.

@@ -84,6 +84,8 @@ def test_nothing_but_adding_and_reading_touches_the_log() -> None:
     """Whoever adds a command that could change it has to come here first."""
     offenders = []
     for path in PACKAGE.rglob("*.lua"):
+        if path.name == "copy_log.lua":  # takes people out who left; tests/integration/erasing holds it to nothing else
+            continue
         source = path.read_text(encoding="utf-8")
         names = re.findall(r"KEYS\[(\d+)\] modlog", source)
         for number in names:
