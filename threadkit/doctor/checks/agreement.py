@@ -29,8 +29,10 @@ async def outbox(here: Surroundings, site: Site) -> Check:
     [state] = await here.outboxes.states([site.id])
     waits_ms = 0 if state.oldest_ms is None else here.clock.now_ms() - state.oldest_ms
     if waits_ms > OLDEST_MS:
-        finding = "worker_stuck" if here.settings.outbox == "worker" else "server_stuck"
-        return about.bad(finding, waiting=state.waiting, seconds=waits_ms // 1000)
+        is_worker = here.settings.outbox == "worker"
+        return about.bad(
+            "worker_stuck" if is_worker else "server_stuck", waiting=state.waiting, seconds=waits_ms // 1000
+        )
     if state.dead:
         return about.warning("dead", dead=state.dead)
     return about.ok("well", waiting=state.waiting, retrying=state.retrying)
