@@ -1,32 +1,37 @@
 """Every setting of a site is described, and described truly."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+import threadkit
+from tests.locales import strings
 from threadkit.sites.model import SECRET_SETTINGS, SiteSettings, changed_settings, dotted
-from threadkit.sites.settings_schema import SettingView, settings_schema
-from threadkit.sites.settings_words import GROUPS, WORDS
+from threadkit.sites.settings_schema import GROUPS, LOCALES, SettingView, settings_schema
 
 NAMES = dotted(msgspec.to_builtins(SiteSettings()))
-SCHEMA = {setting.name: setting for setting in settings_schema().settings}
+SCHEMA = {setting.name: setting for setting in settings_schema(LOCALES.words_for("en")).settings}
+SENTENCES = dict(strings(Path(threadkit.__file__).parent / "sites" / "locales" / "en.json"))
 
 
 def test_no_setting_lacks_a_sentence_and_no_sentence_a_setting() -> None:
-    assert sorted(WORDS) == sorted(NAMES) == sorted(SCHEMA)
+    groups = [f"group_{group}{more}" for group in GROUPS for more in ("", "_text")]
+    assert sorted(SENTENCES) == sorted([*groups, *NAMES])
+    assert sorted(NAMES) == sorted(SCHEMA)
 
 
-@pytest.mark.parametrize("name", sorted(WORDS))
+@pytest.mark.parametrize("name", sorted(NAMES))
 def test_sentences_are_sentences(name: str) -> None:
-    assert re.fullmatch(r"[A-Za-z].{20,}\.", WORDS[name]), WORDS[name]
+    assert re.fullmatch(r"[A-Za-z].{20,}\.", SCHEMA[name].explanation), SCHEMA[name].explanation
 
 
 def test_every_group_has_settings_and_they_stand_together() -> None:
-    groups = [setting.group for setting in settings_schema().settings]
-    assert list(dict.fromkeys(groups)) == [group.id for group in GROUPS]
-    assert groups == sorted(groups, key=[group.id for group in GROUPS].index)
+    groups = [setting.group for setting in SCHEMA.values()]
+    assert list(dict.fromkeys(groups)) == list(GROUPS)
+    assert groups == sorted(groups, key=list(GROUPS).index)
 
 
 def wrong_values(setting: SettingView) -> list[Any]:

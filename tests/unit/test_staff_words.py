@@ -1,5 +1,7 @@
-"""The pages for staff and the set-up page speak every language that the comments speak, and say the same in each."""
+"""The pages for staff, the set-up page, and what the server says on them: in every language that the comments speak, and
+the same in each."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,12 +10,25 @@ import threadkit
 from tests.locales import CATEGORIES, Strings, base, keys_in_order, not_plain, placeholders, strings
 
 HOME = Path(threadkit.__file__).parent
-PARTS = ["shell", "mod", "admin", "setup"]
+# What the server says itself lies in the slice that says it.
+SLICES = ["setup", "sites", "doctor"]
+PARTS = ["shell", "mod", "admin", *SLICES]
+
+# Letters that every sentence of a language has.
+LETTERS = {
+    "ar": r"[\u0600-\u06ff]",
+    "ja": r"[\u3040-\u30ff\u4e00-\u9fff]",
+    "ru": r"[\u0400-\u04ff]",
+    "zh": r"[\u4e00-\u9fff]",
+}
+# Names only; and words that some languages have from English.
+MAY_BE_ENGLISH = {"https.title", "version.well"}
+ENGLISH_WORDS = {"Backups", "Name", "Domain", "password", "Password", "E-mail", "Moderation", "Administration"}
 
 
 def file_of(part: str, lang: str) -> Path:
-    if part == "setup":
-        return HOME / "setup" / "locales" / f"{lang}.json"
+    if part in SLICES:
+        return HOME / part / "locales" / f"{lang}.json"
     return HOME / "web" / "staff" / "locales" / f"{part}.{lang}.json"
 
 
@@ -52,3 +67,21 @@ def test_a_translation_fills_in_what_the_english_sentence_fills_in(part: str, la
 @pytest.mark.parametrize("part", PARTS)
 def test_every_sentence_is_plain_text(part: str, lang: str) -> None:
     assert not_plain(says(part, lang)) == []
+
+
+@pytest.mark.parametrize("lang", [lang for lang in CATEGORIES if lang != "en"])
+@pytest.mark.parametrize("part", SLICES)
+def test_nothing_is_left_in_english(part: str, lang: str) -> None:
+    english = dict(says(part, "en"))
+    left = {
+        key: text
+        for key, text in says(part, lang)
+        if key not in MAY_BE_ENGLISH and (_is_foreign(text, lang) or (text == english[key] not in ENGLISH_WORDS))
+    }
+    assert left == {}
+
+
+def _is_foreign(text: str, lang: str) -> bool:
+    """Whether the letters are those of another language; what is filled in has its own."""
+    own = re.sub(r"\{\w+\}", "", text)
+    return lang in LETTERS and text != "SMS" and not re.search(LETTERS[lang], own)

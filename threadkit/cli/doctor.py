@@ -1,6 +1,7 @@
 """`threadkit doctor`."""
 
 import functools
+import os
 
 import click
 from redis.exceptions import RedisError
@@ -9,8 +10,10 @@ from rich.markup import escape
 from threadkit.cli.common import fail, json_option, out, print_json, progress_bar, store_options, with_services
 from threadkit.doctor.deep.service import DeepReport
 from threadkit.doctor.model import Check, Diagnosis, State
+from threadkit.doctor.surroundings import LOCALES
 from threadkit.services import Services
 from threadkit.sites.model import Site
+from threadkit.words import Words
 
 _SIGNS = {
     State.OK: "[green]ok     [/]",
@@ -37,13 +40,19 @@ async def doctor(services: Services, is_deep: bool, is_repair: bool, as_json: bo
     if is_deep:
         await _look_deep(services, is_repair, as_json)
         return
-    found = await services.doctor.examine(await _sites(services), whole_server=True)
+    found = await services.doctor.examine(await _sites(services), whole_server=True, words=_words())
     if as_json:
         print_json(found)
     else:
         _print(found)
     if not found.is_healthy:
         click.get_current_context().exit(1)
+
+
+def _words() -> Words:
+    """In the language of the terminal, as POSIX names it: de_DE.UTF-8."""
+    wanted = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return LOCALES.words_for(next((name for name in wanted if name), ""))
 
 
 async def _sites(services: Services) -> list[Site]:

@@ -9,7 +9,9 @@ from msgspec import Struct
 
 from threadkit.doctor.checks.reaching import websocket_url
 from threadkit.doctor.model import Asked, Check, Tries
+from threadkit.doctor.surroundings import LOCALES
 from threadkit.http.client_address import ClientAddresses
+from threadkit.http.language import language_headers, words_of
 from threadkit.http.request import Request
 from threadkit.services import Services
 from threadkit.sites.admin_access import requires_owner
@@ -48,7 +50,8 @@ async def doctor(
     websocket: SocketResult = None,
 ) -> Response[DoctorView]:
     """Red or green with the fix beside it, as far as can be told from this very request. Owners of the server's first
-    site see the whole server; owners of other sites see what concerns theirs."""
+    site see the whole server; owners of other sites see what concerns theirs. Titles, findings and fixes are in the
+    language of `Accept-Language`: en, de, fr, es, pt, it, ja, zh, ar or ru, and English for any other."""
     headers = request.headers
     asked = Asked(
         peer=addresses.peer(request.scope),
@@ -63,8 +66,9 @@ async def doctor(
         browser_ms=browser_ms,
         websocket=websocket,
     )
+    words = words_of(request, LOCALES)
     is_whole = await services.site_queries.first_id() == site.id
-    found = await services.doctor.examine([site], whole_server=is_whole, asked=asked)
+    found = await services.doctor.examine([site], whole_server=is_whole, asked=asked, words=words)
     view = DoctorView(
         is_healthy=found.is_healthy,
         is_whole_server=is_whole,
@@ -72,7 +76,7 @@ async def doctor(
         checks=found.checks,
         tries=Tries(websocket_url=websocket_url(services.settings.base_url, site)),
     )
-    return Response(view, headers={"Cache-Control": "no-store"})
+    return Response(view, headers={"Cache-Control": "no-store", **language_headers(words)})
 
 
 router = Router("/admin", route_handlers=[doctor], tags=["Administration"])

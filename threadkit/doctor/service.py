@@ -13,6 +13,7 @@ from threadkit.doctor.model import Asked, Check, Diagnosis, State
 from threadkit.doctor.surroundings import About, ServerCheck, SiteCheck, Surroundings
 from threadkit.errors import CannotStart
 from threadkit.sites.model import Site
+from threadkit.words import Words
 
 LONGEST_S = 10.0
 
@@ -49,14 +50,20 @@ class DoctorService:
     def __init__(self, here: Surroundings) -> None:
         self.here = here
 
-    async def examine(self, sites: Sequence[Site], *, whole_server: bool, asked: Asked | None = None) -> Diagnosis:
-        """These sites, and with `whole_server` what they share."""
-        here = dataclasses.replace(self.here, asked=asked)
+    async def examine(
+        self, sites: Sequence[Site], *, whole_server: bool, asked: Asked | None = None, words: Words | None = None
+    ) -> Diagnosis:
+        """These sites, and with `whole_server` what they share; in English, unless other `words` are given."""
+        here = dataclasses.replace(self.here, asked=asked, words=words or self.here.words)
         checks: list[Check] = []
         if whole_server:
-            checks += await asyncio.gather(*(_careful(name, look(here)) for name, look in OF_THE_SERVER.items()))
+            checks += await asyncio.gather(
+                *(_careful(here.about(name), look(here)) for name, look in OF_THE_SERVER.items())
+            )
         for site in sites:
-            found = await asyncio.gather(*(_careful(name, look(here, site)) for name, look in OF_A_SITE.items()))
+            found = await asyncio.gather(
+                *(_careful(here.about(name), look(here, site)) for name, look in OF_A_SITE.items())
+            )
             checks += [msgspec.structs.replace(check, site_id=site.id, site=site.name) for check in found]
         return Diagnosis(
             is_healthy=not any(check.state is State.BAD for check in checks),
@@ -65,14 +72,10 @@ class DoctorService:
         )
 
 
-async def _careful(name: str, look: Awaitable[Check]) -> Check:
+async def _careful(about: About, look: Awaitable[Check]) -> Check:
     """What cannot be looked at is unknown, and keeps nothing else from being looked at."""
     try:
         async with asyncio.timeout(LONGEST_S):
             return await look
     except (RedisError, OSError, CannotStart) as error:
-        why = str(error).strip().rstrip(".") or "it took too long"
-        title = name.replace("_", " ").capitalize()
-        return About(name, title).unknown(
-            f"It could not be looked at: {why}.", "Mend the store first, then look again."
-        )
+        return about.not_looked_at(str(error).strip().rstrip("."))

@@ -148,4 +148,6 @@ def _sender(setting: str) -> Address:
 def _answered(code: int) -> Unsendable | Undelivered:
     """The words of the answer are left out: servers like to repeat the recipient in them."""
     kind = Unsendable if code >= 500 else Undelivered
-    return kind(f"the mail server answered {code}")
+    answered = kind(f"the mail server answered {code}")
+    answered.code = code
+    return answered

@@ -28,12 +28,17 @@ class Sms(Struct, frozen=True):
 class Unsendable(Exception):
     """This message can never leave as it is; another try would not help.
 
-    The text of this error and the next goes to the log, so it names no recipient and quotes no message.
+    The text of this error and the next goes to the log, so it names no recipient and quotes no message. `code` is what
+    the mail server answered, if it was that.
     """
+
+    code: int | None = None
 
 
 class Undelivered(Exception):
     """This message did not leave this time; another try may help."""
+
+    code: int | None = None
 
 
 def fits_a_header(character: str) -> bool:

@@ -5,8 +5,8 @@ from html import escape
 
 from msgspec import Struct
 
-from threadkit.setup.words import SetupWords
 from threadkit.sites.model import Site
+from threadkit.words import Words
 
 MODES = ("none", "pre", "post")
 
@@ -19,7 +19,7 @@ class Way(Struct, frozen=True):
 
 
 def form_page(
-    words: SetupWords, given: Mapping[str, str], *, ways: Mapping[str, Way], local: bool, alert: str, style: str
+    words: Words, given: Mapping[str, str], *, ways: Mapping[str, Way], local: bool, alert: str, style: str
 ) -> str:
     """`given` is what was typed before; `local` where pages on this machine may show the comments too."""
     account = _fieldset(
@@ -68,7 +68,7 @@ def form_page(
     )
 
 
-def done_page(words: SetupWords, site: Site, *, name: str, base_url: str, style: str) -> str:
+def done_page(words: Words, site: Site, *, name: str, base_url: str, style: str) -> str:
     key = escape(site.api_key_public)
     snippet = f'<script async src="{base_url}/embed.js" data-project="{site.api_key_public}"></script>'
     # The preview's thread has an address of its own, whatever name the server was reached by.
@@ -97,7 +97,7 @@ def done_page(words: SetupWords, site: Site, *, name: str, base_url: str, style:
     )
 
 
-def document(words: SetupWords, title: str, body: str, *, style: str) -> str:
+def document(words: Words, title: str, body: str, *, style: str) -> str:
     return (
         f'<!doctype html><html lang="{words.lang}" dir="{words.dir}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">'
@@ -111,7 +111,7 @@ def _fieldset(legend: str, *parts: str) -> str:
     return f'<fieldset class="card"><legend>{escape(legend)}</legend>{"".join(parts)}</fieldset>'
 
 
-def _text(words: SetupWords, given: Mapping[str, str], name: str, attributes: str, *, hint: bool = False) -> str:
+def _text(words: Words, given: Mapping[str, str], name: str, attributes: str, *, hint: bool = False) -> str:
     value = f' value="{escape(given[name])}"' if given.get(name) else ""
     described = f' aria-describedby="{name}-hint"' if hint else ""
     below = f'<p class="hint" id="{name}-hint">{escape(words(f"{name}_hint"))}</p>' if hint else ""

@@ -10,11 +10,11 @@ from litestar.enums import RequestEncodingType
 from litestar.params import Body, QueryParameter
 
 from threadkit.errors import Invalid, ThreadKitError, Unauthenticated
+from threadkit.http.language import language_headers, words_of
 from threadkit.http.request import Request
 from threadkit.services import Services
 from threadkit.setup.page import MODES, Way, document, done_page, form_page
 from threadkit.setup.service import FirstSite, LinkUsed
-from threadkit.setup.words import SetupWords, words_for
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role
 from threadkit.staff.access import staff_cookie, staff_of
@@ -22,7 +22,9 @@ from threadkit.users.access import provide_device
 from threadkit.users.sessions import Device
 from threadkit.web import assets
 from threadkit.web.frame import embed_policy
+from threadkit.words import Locales, Words
 
+_LOCALES = Locales("threadkit.setup")
 _FORM_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'"
 _OWN_WAYS = ("anonymous", "email", "password")
 _TYPED = ("token", "name", "email", "password", "site_name", "domain", "moderation")
@@ -38,7 +40,7 @@ class NoWayChosen(Invalid):
 async def form(
     request: Request, services: NamedDependency[Services], token: Annotated[str, QueryParameter()] = ""
 ) -> Response[str]:
-    words = _words(request)
+    words = words_of(request, _LOCALES)
     if not await services.setup.link_is_good(token):
         return _used_up(words)
     site, _ = await services.setup.first_site()
@@ -52,7 +54,7 @@ async def set_up(
     device: NamedDependency[Device],
     services: NamedDependency[Services],
 ) -> Response[Any]:
-    words = _words(request)
+    words = words_of(request, _LOCALES)
     ways = _ways(services, words)
     given = {name: str(data.get(name, ""))[:1000] for name in (*_TYPED, *(f"way_{way}" for way in ways))}
     try:
@@ -83,15 +85,12 @@ async def done(request: Request, services: NamedDependency[Services]) -> Respons
     site, _ = await services.setup.first_site()
     if (await services.roles.roles_of(staff.id, [site.id])).get(site.id) is not Role.OWNER:
         return Response(None, status_code=303, headers={"Location": "/mod", "Cache-Control": "no-store"})
-    page = done_page(_words(request), site, name=staff.user.name, base_url=services.settings.base_url, style=_style())
-    return _page(page, f"{embed_policy(services.settings)}; frame-ancestors 'none'")
+    words = words_of(request, _LOCALES)
+    page = done_page(words, site, name=staff.user.name, base_url=services.settings.base_url, style=_style())
+    return _page(words, page, f"{embed_policy(services.settings)}; frame-ancestors 'none'")
 
 
-def _words(request: Request) -> SetupWords:
-    return words_for(request.headers.get("accept-language", ""))
-
-
-def _ways(services: Services, words: SetupWords) -> dict[str, Way]:
+def _ways(services: Services, words: Words) -> dict[str, Way]:
     """What visitors can be offered on this server."""
     own = {name: Way(words(f"way_{name}")) for name in _OWN_WAYS}
     if not services.settings.mail.host:
@@ -115,7 +114,7 @@ def _chosen(given: Mapping[str, str], ways: Iterable[str]) -> FirstSite:
 
 
 def _form(
-    services: Services, words: SetupWords, given: Mapping[str, str], *, alert: str = "", status: int = 200
+    services: Services, words: Words, given: Mapping[str, str], *, alert: str = "", status: int = 200
 ) -> Response[str]:
     page = form_page(
         words,
@@ -125,16 +124,16 @@ def _form(
         alert=alert,
         style=_style(),
     )
-    return _page(page, f"{_FORM_POLICY}; frame-ancestors 'none'", status=status)
+    return _page(words, page, f"{_FORM_POLICY}; frame-ancestors 'none'", status=status)
 
 
-def _used_up(words: SetupWords) -> Response[str]:
+def _used_up(words: Words) -> Response[str]:
     page = document(words, words("used_title"), f"<p>{escape(LinkUsed().message)}</p>", style=_style())
-    return _page(page, f"{_FORM_POLICY}; frame-ancestors 'none'", status=404)
+    return _page(words, page, f"{_FORM_POLICY}; frame-ancestors 'none'", status=404)
 
 
-def _page(html: str, policy: str, *, status: int = 200) -> Response[str]:
-    headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store", "Vary": "Accept-Language"}
+def _page(words: Words, html: str, policy: str, *, status: int = 200) -> Response[str]:
+    headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store", **language_headers(words)}
     return Response(html, media_type="text/html", status_code=status, headers=headers)
 
 

@@ -1,15 +1,17 @@
 """For the owner's page: a site's keys and when they were last used, and what each of its settings is for."""
 
-from litestar import Router, get
+from litestar import Response, Router, get
 from litestar.di import NamedDependency, Provide
 from msgspec import Struct
 
 from threadkit.clock import iso
 from threadkit.counters.model import KEY_KINDS, MINUTE_MS, KeyKind
+from threadkit.http.language import language_headers, words_of
+from threadkit.http.request import Request
 from threadkit.services import Services
 from threadkit.sites.admin_access import provide_own_site, requires_owner
 from threadkit.sites.model import Site
-from threadkit.sites.settings_schema import SettingsSchema, settings_schema
+from threadkit.sites.settings_schema import LOCALES, SettingsSchema, settings_schema
 
 
 class KeyView(Struct, kw_only=True):
@@ -57,9 +59,12 @@ async def list_keys(own_site: NamedDependency[Site], services: NamedDependency[S
 
 
 @get("/settings/schema", guards=[requires_owner], summary="What each setting of a site does")
-async def describe_settings(own_site: NamedDependency[Site]) -> SettingsSchema:
-    """Type, limits, default and a sentence for each, in groups. The values are in `GET /v1/admin/sites/{site_id}`."""
-    return settings_schema()
+async def describe_settings(request: Request, own_site: NamedDependency[Site]) -> Response[SettingsSchema]:
+    """Type, limits, default and a sentence for each, in groups. The values are in `GET /v1/admin/sites/{site_id}`.
+    Sentences and titles are in the language of `Accept-Language`: en, de, fr, es, pt, it, ja, zh, ar or ru, and English
+    for any other."""
+    words = words_of(request, LOCALES)
+    return Response(settings_schema(words), headers=language_headers(words))
 
 
 def _used(used_ms: int | None, made_ms: int) -> str | None:

@@ -7,7 +7,24 @@ import msgspec
 from msgspec import Struct, inspect
 
 from threadkit.sites.model import SECRET_SETTINGS, SiteSettings, dotted
-from threadkit.sites.settings_words import GROUPS, WORDS, group_of
+from threadkit.words import Locales, Words
+
+LOCALES = Locales("threadkit.sites")
+
+# Which settings stand together, by their names or by what these begin with.
+GROUPS = {
+    "writing": (
+        *("moderation_mode", "auto_approve_verified", "require_verification", "posting_disabled"),
+        "edit_window_minutes",
+    ),
+    "screening": ("screening.",),
+    "outside": ("content_moderation.", "turnstile.", "akismet.", "webhook."),
+    "sign_in": ("auth.",),
+    "display": ("voting", "hot.", "display."),
+    "limits": ("rate_limits.",),
+    "pages": ("allowed_origins", "drop_tracking_parameters", "errors"),
+}
+_PLACES = [(group, front) for group, fronts in GROUPS.items() for front in fronts]
 
 Shape = Literal["boolean", "integer", "number", "text", "choice", "list"]
 
@@ -44,13 +61,24 @@ class SettingsSchema(Struct):
     settings: list[SettingView]
 
 
+def settings_schema(words: Words) -> SettingsSchema:
+    groups = [GroupView(group, words(f"group_{group}"), words(f"group_{group}_text")) for group in GROUPS]
+    settings = [msgspec.structs.replace(setting, explanation=words(setting.name)) for setting in _settings()]
+    return SettingsSchema(groups, settings)
+
+
 @functools.cache
-def settings_schema() -> SettingsSchema:
-    found = _described(SiteSettings)
-    places = {group.id: place for place, group in enumerate(GROUPS)}
-    names = list(WORDS)
-    found.sort(key=lambda setting: (places[setting.group], names.index(setting.name)))
-    return SettingsSchema([GroupView(group.id, group.title, group.explanation) for group in GROUPS], found)
+def _settings() -> list[SettingView]:
+    """All of them in order, and nothing said about them yet."""
+    return sorted(_described(SiteSettings), key=lambda setting: _place(setting.name))
+
+
+def _place(name: str) -> int:
+    return next(
+        place
+        for place, (_, front) in enumerate(_PLACES)
+        if (name.startswith(front) if front.endswith(".") else name == front)
+    )
 
 
 def _described(kind: type[Struct], front: str = "") -> list[SettingView]:
@@ -76,10 +104,10 @@ def _setting(name: str, kind: inspect.Type, hint: Any) -> SettingView:
     item = kind.item_type if isinstance(kind, inspect.ListType | inspect.VarTupleType) else kind
     return SettingView(
         name=name,
-        group=group_of(name).id,
+        group=_PLACES[_place(name)][0],
         type="list" if is_list else _shape(item),
         default=_DEFAULTS[name],
-        explanation=WORDS[name],
+        explanation="",
         may_be_null=may_be_null,
         is_secret=name in SECRET_SETTINGS,
         choices=_choices(hint) or None,

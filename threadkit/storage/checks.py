@@ -1,7 +1,7 @@
 """What the store must promise before we put anybody's words into it."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from redis.asyncio import RedisCluster
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisError, ResponseError
@@ -12,6 +12,25 @@ from threadkit.storage.client import Commands, Store
 from threadkit.storage.keys import Keys
 
 OLDEST_VERSION = (7, 0)
+
+
+@dataclass(frozen=True)
+class Risk:
+    """One way in which what was confirmed can be lost. `name` is for programs, `values` are those the store has."""
+
+    name: Literal["unknown", "no_journal", "fsync", "rewrite"]
+    values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return _RISKS[self.name].format(values=" or ".join(self.values))
+
+
+_RISKS = {
+    "unknown": "it does not let us read its configuration, so nothing about its persistence is known",
+    "no_journal": "appendonly is off, so a crash loses everything since the last snapshot",
+    "fsync": "appendfsync is {values}, so a crash can lose the last seconds",
+    "rewrite": "no-appendfsync-on-rewrite is yes, so a crash during a rewrite can lose up to 30 seconds",
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +67,7 @@ async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHeal
             f"The store at {where} has maxmemory-policy {' or '.join(sorted(policies))}: "
             "when its memory is full it would delete comments. Set maxmemory-policy noeviction there."
         )
-    risks = await durability_risks(store)
+    risks = [str(risk) for risk in await durability_risks(store)]
     if risks and settings.durability == "strict":
         raise CannotStart(
             f"The store at {where} can lose what it has confirmed: {'; '.join(risks)}. "
@@ -85,18 +104,18 @@ async def _run_lua(redis: Commands, keys: Keys) -> None:
         raise CannotStart("The store runs Lua scripts in an unexpected way.")
 
 
-async def durability_risks(store: Store) -> list[str]:
+async def durability_risks(store: Store) -> list[Risk]:
     appendonly = await configured(store, "appendonly")
     if not appendonly:
-        return ["it does not let us read its configuration, so nothing about its persistence is known"]
+        return [Risk("unknown")]
     if appendonly != {"yes"}:
-        return ["appendonly is off, so a crash loses everything since the last snapshot"]
+        return [Risk("no_journal")]
     risks = []
     fsync = await configured(store, "appendfsync") - {"always"}
     if fsync:
-        risks.append(f"appendfsync is {' or '.join(sorted(fsync))}, so a crash can lose the last seconds")
+        risks.append(Risk("fsync", tuple(sorted(fsync))))
     if "yes" in await configured(store, "no-appendfsync-on-rewrite"):
-        risks.append("no-appendfsync-on-rewrite is yes, so a crash during a rewrite can lose up to 30 seconds")
+        risks.append(Risk("rewrite"))
     return risks
 
 

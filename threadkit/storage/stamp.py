@@ -10,6 +10,15 @@ from threadkit.storage.keys import Keys
 SCHEMA_VERSION = 1
 
 
+class WrongStamp(CannotStart):
+    """Data that this server would misread. `why` is for programs, `facts` what the text names."""
+
+    def __init__(self, why: str, text: str, **facts: str) -> None:
+        super().__init__(text)
+        self.why = why
+        self.facts = facts
+
+
 async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Clock) -> None:
     """Stamp an empty store, and refuse one whose data this server would misread."""
     stamp = keys.shared.stamp()
@@ -18,24 +27,32 @@ async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Cloc
     await redis.hsetnx(stamp, "secret", keyring.fingerprint)
     # After the stamp: a restore or copy that begins in this moment sees it, or we see its mark.
     if restoring := await redis.hget(keys.shared.restoring(), "file"):
-        raise CannotStart(
+        raise WrongStamp(
+            "restoring",
             f"The backup {restoring} was not put back to the end, so the data is not complete. "
-            "Run `threadkit backup restore` with it once more; it begins anew."
+            "Run `threadkit backup restore` with it once more; it begins anew.",
+            file=restoring,
         )
     if copying := await redis.hget(keys.shared.copying(), "source"):
-        raise CannotStart(
+        raise WrongStamp(
+            "copying",
             f"The copy of the store at {copying} did not come to its end, so the data is not complete. "
-            "Run `threadkit copy` once more; it goes on."
+            "Run `threadkit copy` once more; it goes on.",
+            source=copying,
         )
     found = await redis.hgetall(stamp)
     version = int(found["schema_version"])
     if version > SCHEMA_VERSION:
-        raise CannotStart(
+        raise WrongStamp(
+            "newer",
             f"The data has schema version {version}, this ThreadKit knows up to {SCHEMA_VERSION}. "
-            "Start the newer ThreadKit that wrote it."
+            "Start the newer ThreadKit that wrote it.",
+            version=str(version),
+            known=str(SCHEMA_VERSION),
         )
     if found["secret"] != keyring.fingerprint:
-        raise CannotStart(
+        raise WrongStamp(
+            "secret",
             "The data was made with another server secret, so nobody could stay signed in and nothing encrypted could "
-            "be read. Put the old secret.key back into the data folder, or set THREADKIT_SECRET to the old secret."
+            "be read. Put the old secret.key back into the data folder, or set THREADKIT_SECRET to the old secret.",
         )

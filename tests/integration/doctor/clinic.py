@@ -28,6 +28,11 @@ class Clinic:
         self.site = site
 
     async def answer(self, *, peer: str = VISITOR, headers: dict[str, str] | None = None, **asked: Any) -> Any:
+        return (await self.response(peer=peer, headers=headers, **asked)).json()
+
+    async def response(
+        self, *, peer: str = VISITOR, headers: dict[str, str] | None = None, **asked: Any
+    ) -> httpx.Response:
         transport = httpx.ASGITransport(self.app, client=(peer, 1234))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url=PUBLIC) as http:
             answer = await http.get(
@@ -35,7 +40,7 @@ class Clinic:
             )
             assert answer.status_code == 200, answer.text
             assert answer.headers["cache-control"] == "no-store"
-            return answer.json()
+            return answer
 
     async def ask(self, **asked: Any) -> Found:
         return by_id(await self.answer(**asked))

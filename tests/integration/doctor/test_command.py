@@ -36,6 +36,13 @@ def test_a_server_that_was_just_started_is_healthy(server: Server) -> None:
     assert any("My site" in line for line in lines), "and what concerns the site"
 
 
+def test_it_speaks_the_language_of_the_terminal(server: Server) -> None:
+    german = run("doctor", "--data", str(server.folder), env=environment(LC_ALL="de_DE.UTF-8"))
+    assert "warning E-Mail: Es ist kein Mailserver eingestellt" in german.stdout
+    told = run("doctor", "--json", "--data", str(server.folder), env=environment(LC_ALL="", LANG="ru_RU.UTF-8"))
+    assert "Хранилище" in {check["title"] for check in json.loads(told.stdout)["checks"]}
+
+
 def test_programs_can_read_what_it_says_and_red_is_exit_code_1(server: Server) -> None:
     with store_of(server) as redis:
         redis.config_set("maxmemory-policy", "allkeys-lru")

@@ -95,7 +95,7 @@ async def test_an_index_that_does_not_agree_is_red(clinic: Open, redis: Redis) -
         member = str((await redis.zrange(key, 0, 0))[0])
         await redis.zrem(key, member)
         found = (await here.ask())["indexes"]
-        assert (found["state"], found["fix"]) == ("bad", "threadkit rebuild")
+        assert (found["state"], found["fix"]) == ("bad", "Run `threadkit rebuild`.")
         assert await redis.zscore(key, member) is None, "it only looks"
 
 

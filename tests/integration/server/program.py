@@ -25,9 +25,13 @@ def free_port() -> int:
 UNLIMITED = {"THREADKIT_LIMITS_ENABLED": "false", "THREADKIT_LIMITS_REQUESTS_AT_ONCE": "1000"}
 
 
+# Whatever the terminal of whoever runs the tests speaks.
+IN_ENGLISH = {"LC_ALL": "C.UTF-8"}
+
+
 def environment(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("THREADKIT_", "REDIS_"))}
-    return kept | UNLIMITED | more
+    return kept | UNLIMITED | IN_ENGLISH | more
 
 
 def run(*words: str, env: dict[str, str] | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -141,3 +141,26 @@ async def test_the_owner_gets_all_settings_described(http: httpx.AsyncClient, ne
         "pattern": None,
         "max_items": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "lang", "group", "sentence"),
+    [
+        ("de-AT, en;q=0.5", "de", "Schreiben und Freigabe", "Zeigt allen, wie oft eine Seite aufgerufen wurde."),
+        ("ja", "ja", "投稿と承認", "ページが何回表示されたかを訪問者に見せます。"),
+        ("xx, yy;q=0.7", "en", "Writing and approval", "Tell visitors how often a page was viewed."),
+    ],
+)
+async def test_settings_are_described_in_the_language_that_is_asked_for(
+    http: httpx.AsyncClient, new_site: NewSite, wanted: str, lang: str, group: str, sentence: str
+) -> None:
+    answer = await http.get(
+        f"/v1/admin/sites/{new_site.site.id}/settings/schema",
+        headers={"projectid": new_site.secret_key, "accept-language": wanted},
+    )
+    assert answer.headers["content-language"] == lang
+    assert "accept-language" in answer.headers["vary"].lower()
+    schema = answer.json()
+    assert schema["groups"][0]["title"] == group
+    [views] = [one for one in schema["settings"] if one["name"] == "display.show_pageviews"]
+    assert views["explanation"] == sentence

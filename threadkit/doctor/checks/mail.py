@@ -3,32 +3,28 @@
 import msgspec
 
 from threadkit.doctor.model import Check
-from threadkit.doctor.surroundings import About, Surroundings
+from threadkit.doctor.surroundings import Surroundings
 from threadkit.sending.mail import SmtpSender
 from threadkit.sending.model import Undelivered, Unsendable
 
 LONGEST_S = 5.0
 
-_mail = About("mail", "Mail")
-
 
 async def mail(here: Surroundings) -> Check:
-    settings = here.settings.mail
+    about, settings = here.about("mail"), here.settings.mail
     if settings.host is None:
-        found, fix = "No mail server is set, so codes are only written to the log.", "Set mail.host and mail.sender."
-        return _mail.warning(found, fix) if here.is_local else _mail.bad(found, fix)
+        return about.warning("none") if here.is_local else about.bad("none")
     where = f"{settings.host}:{settings.port}"
     brisk = msgspec.structs.replace(settings, timeout_s=min(settings.timeout_s, LONGEST_S))
     try:
         await SmtpSender(brisk).greet()
     except (Undelivered, Unsendable) as error:
-        return _mail.bad(
-            f"The mail server {where} does not take our mail: {error}.",
-            "Look at mail.host, mail.port, mail.security, mail.username and mail.password.",
-        )
+        if error.code is not None:
+            return about.bad("answered", where=where, code=error.code)
+        if isinstance(error.__cause__, TimeoutError):
+            return about.bad("slow", where=where)
+        return about.bad("refused", where=where, why=str(error).rstrip("."))
     if settings.sender.rstrip(">").endswith("@localhost") and not here.is_local:
-        return _mail.warning(
-            f"{where} answers, but the sender is {settings.sender}, which many mail servers refuse.",
-            'Set mail.sender = "Comments <comments@example.org>", an address of your own domain.',
-        )
-    return _mail.ok(f"{where} answers.")
+        code = 'mail.sender = "Comments <comments@example.org>"'
+        return about.warning("sender", where=where, sender=settings.sender, code=code)
+    return about.ok("well", where=where)

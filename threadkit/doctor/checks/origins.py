@@ -3,14 +3,12 @@
 import ipaddress
 
 from threadkit.doctor.model import Check
-from threadkit.doctor.surroundings import About, Surroundings
+from threadkit.doctor.surroundings import Surroundings
 from threadkit.sites.model import Site, is_origin_pattern, origin_host
-
-_origins = About("origins", "Allowed origins")
-_localhost = About("localhost_origin", "Pages on localhost")
 
 
 async def site_origins(here: Surroundings, site: Site) -> Check:
+    about = here.about("origins")
     useless, wide, inside = [], [], []
     for entry in site.settings.allowed_origins:
         host = _host_of(entry)
@@ -21,34 +19,22 @@ async def site_origins(here: Surroundings, site: Site) -> Check:
         elif _is_inside(host):
             inside.append(entry)
     if not here.is_local and _is_inside(site.domain):
-        return _origins.bad(
-            f"The site's domain is {site.domain}, so pages on the internet are refused.",
-            f"threadkit site set {site.id} domain=blog.example.org (where the pages with the comments are)",
-        )
+        code = f"threadkit site set {site.id} domain=blog.example.org"
+        return about.bad("domain", domain=site.domain, code=code)
     if wide:
-        return _origins.bad(
-            f"{', '.join(wide)} allows everybody's pages.", "Name your own domains in allowed_origins instead."
-        )
+        return about.bad("everybody", entries=wide)
     if useless:
-        return _origins.bad(
-            f"{', '.join(useless)} can never fit: an origin is a host such as www.example.org or *.example.org.",
-            "Change allowed_origins: without a path, and without a star elsewhere than in front.",
-        )
+        return about.bad("useless", entries=useless, examples=["www.example.org", "*.example.org"])
     if inside and not here.is_local:
-        return _origins.warning(
-            f"{', '.join(inside)} is an address of somebody's own network.",
-            "Take it out of allowed_origins when you no longer try things there.",
-        )
-    return _origins.ok("Pages of " + ", ".join([site.domain, *site.settings.allowed_origins]) + " may show comments.")
+        return about.warning("inside", entries=inside)
+    return about.ok("well", hosts=[site.domain, *site.settings.allowed_origins])
 
 
 async def localhost_origin(here: Surroundings) -> Check:
-    if here.is_local or not here.settings.allow_localhost_origin:
-        return _localhost.ok("As it should be here." if here.is_local else "Refused.")
-    return _localhost.warning(
-        "Pages on anybody's own machine may speak for your sites.",
-        "Set allow_localhost_origin = false once you no longer develop against this server.",
-    )
+    about = here.about("localhost_origin")
+    if here.is_local:
+        return about.ok("local")
+    return about.warning("allowed") if here.settings.allow_localhost_origin else about.ok("refused")
 
 
 def _host_of(entry: str) -> str:

@@ -3,56 +3,63 @@
 from collections.abc import Iterator
 
 from threadkit.doctor.model import Check
-from threadkit.doctor.surroundings import About, Surroundings
+from threadkit.doctor.surroundings import Surroundings
 from threadkit.sites.model import Site
-from threadkit.users.ways_in import ways_in
-
-_ways = About("sign_in", "Ways to sign in")
-_services = About("services", "Outside services")
+from threadkit.users.ways_in import Method, ways_in
+from threadkit.words import Words
 
 
 async def sign_in(here: Surroundings, site: Site) -> Check:
-    missing = list(_ways_not_set_up(here, site))
-    offered = ways_in(site, providers=here.providers, oidc_name=here.settings.oidc.name)
+    about = here.about("sign_in")
+    missing = dict(_ways_not_set_up(here, site))
     if missing:
-        return _ways.bad(
-            "Switched on, but not set up: " + ", ".join(name for name, _ in missing) + ".",
-            "; ".join(fix for _, fix in missing) + f"; or switch it off: threadkit site set {site.id} auth.NAME=false",
-        )
+        code = f"threadkit site set {site.id} auth.NAME=false"
+        return about.bad("not_set_up", names=list(missing), steps=here.words.clauses(list(missing.values())), code=code)
+    offered = ways_in(site, providers=here.providers, oidc_name=here.settings.oidc.name)
     if not offered:
-        return _ways.bad("Nobody can sign in.", f"Switch a way on: threadkit site set {site.id} auth.email=true")
-    return _ways.ok(", ".join(method.name for method in offered) + ".")
+        return about.bad("nobody", code=f"threadkit site set {site.id} auth.email=true")
+    return about.ok("well", ways=[_name(here.words, method) for method in offered])
+
+
+def _name(words: Words, method: Method) -> str:
+    """What others are called, such as Google, is the same everywhere."""
+    own = f"sign_in.way_{method.id}"
+    return words(own) if own in words else method.name
 
 
 def _ways_not_set_up(here: Surroundings, site: Site) -> Iterator[tuple[str, str]]:
-    auth, settings = site.settings.auth, here.settings
+    """Which ones, and what to do about each."""
+    auth, settings, words = site.settings.auth, here.settings, here.words
     for name in ("google", "github", "discord"):
         if getattr(auth, name) and name not in here.providers:
-            yield name, f"set {name}.client_id and {name}.client_secret"
+            yield name, words("any.set", names=[f"{name}.client_id", f"{name}.client_secret"])
     if auth.oidc and "oidc" not in here.providers:
-        yield "oidc", "set oidc.issuer, oidc.client_id and oidc.client_secret"
+        yield "oidc", words("any.set", names=["oidc.issuer", "oidc.client_id", "oidc.client_secret"])
     if auth.phone and not settings.sms.account and not here.is_local:
-        yield "phone", "set sms.account, sms.password and sms.sender"
+        yield "phone", words("any.set", names=["sms.account", "sms.password", "sms.sender"])
     if auth.sso and site.sso_secret is None:
-        yield "sso", f"make its secret: threadkit key rotate {site.id} sso"
+        yield "sso", words("sign_in.make_secret", code=f"threadkit key rotate {site.id} sso")
     for name in ("ethereum", "solana"):
         if getattr(auth, name):
-            yield name, f"there is no sign-in with {name}: leave it off"
+            yield name, words("sign_in.leave_off", name=name)
 
 
 async def outside_services(here: Surroundings, site: Site) -> Check:
-    settings, missing = site.settings, []
-    if settings.content_moderation.enabled and not here.settings.moderation_service.enabled:
-        missing.append(("content_moderation", "set moderation_service.enabled, .url, .key and .model"))
-    if settings.turnstile.enabled and not (here.settings.turnstile.secret and here.settings.turnstile.site_key):
-        missing.append(("turnstile", "set turnstile.secret and turnstile.site_key"))
-    if settings.akismet.enabled and not settings.akismet.key:
-        missing.append(("akismet", f"threadkit site set {site.id} akismet.key=…"))
-    if settings.webhook.enabled and not settings.webhook.url:
-        missing.append(("webhook", f"threadkit site set {site.id} webhook.url=https://…"))
+    about = here.about("services")
+    missing = dict(_services_not_set_up(here, site))
     if missing:
-        return _services.bad(
-            "Switched on, but not set up: " + ", ".join(name for name, _ in missing) + ".",
-            "; ".join(fix for _, fix in missing),
-        )
-    return _services.ok("What is switched on is set up.")
+        return about.bad("not_set_up", names=list(missing), steps=here.words.clauses(list(missing.values())))
+    return about.ok("well")
+
+
+def _services_not_set_up(here: Surroundings, site: Site) -> Iterator[tuple[str, str]]:
+    own, server, words = site.settings, here.settings, here.words
+    if own.content_moderation.enabled and not server.moderation_service.enabled:
+        names = [f"moderation_service.{name}" for name in ("enabled", "url", "key", "model")]
+        yield "content_moderation", words("any.set", names=names)
+    if own.turnstile.enabled and not (server.turnstile.secret and server.turnstile.site_key):
+        yield "turnstile", words("any.set", names=["turnstile.secret", "turnstile.site_key"])
+    if own.akismet.enabled and not own.akismet.key:
+        yield "akismet", words("services.run", code=f"threadkit site set {site.id} akismet.key=…")
+    if own.webhook.enabled and not own.webhook.url:
+        yield "webhook", words("services.run", code=f"threadkit site set {site.id} webhook.url=https://…")

@@ -5,11 +5,10 @@ from typing import Any
 from redis.asyncio import RedisCluster
 
 from threadkit.doctor.model import Check
-from threadkit.doctor.surroundings import About, Surroundings
-from threadkit.errors import CannotStart
+from threadkit.doctor.surroundings import Surroundings
 from threadkit.storage.checks import configured, durability_risks, is_writable
 from threadkit.storage.client import Store
-from threadkit.storage.stamp import stamp_store
+from threadkit.storage.stamp import WrongStamp, stamp_store
 
 # From these fixes on a series has no hole known to us: scripts that run foreign code (CVE-2025-49844 and its sisters) and
 # freed memory used again (CVE-2026-23479). A series that is missing here and older than the newest gets no fixes any more.
@@ -19,37 +18,27 @@ SAFE_FROM = {
 }
 FULL, NEARLY_FULL = 0.9, 0.75
 
-_reachable = About("store", "Store")
-_stamp = About("stamp", "Data and secret")
-_durable = About("persistence", "Nothing confirmed is lost")
-_policy = About("memory_policy", "Memory policy")
-_memory = About("memory", "Memory")
-_version = About("store_version", "Store version")
-
 
 async def store(here: Surroundings) -> Check:
+    about, address = here.about("store"), str(here.store.address)
     if not await here.store.ping():
-        return _reachable.bad(
-            f"The store at {here.store.address} does not answer.", "Is it running, and is redis_url right?"
-        )
+        return about.bad("no_answer", address=address)
     if not await is_writable(here.store, here.keys):
-        return _reachable.bad(
-            f"The store at {here.store.address} takes no writes.",
-            "Is it a replica, is its disk or memory full, or may its user only read?",
-        )
-    return _reachable.ok(f"The store at {here.store.address} answers and takes writes.")
+        return about.bad("no_writes", address=address)
+    return about.ok("well", address=address)
 
 
 async def stamp(here: Surroundings) -> Check:
+    about = here.about("stamp")
     try:
         await stamp_store(here.store.redis, here.keys, here.keyring, here.clock)
-    except CannotStart as error:
-        what, _, fix = str(error).partition(". ")
-        return _stamp.bad(f"{what}.", fix)
-    return _stamp.ok("This version of ThreadKit can read the data, and has the secret it was made with.")
+    except WrongStamp as error:
+        return about.bad(error.why, **error.facts)
+    return about.ok("well")
 
 
 async def persistence(here: Surroundings) -> Check:
+    about = here.about("persistence")
     failed = [
         name
         for node in await _info(here.store, "persistence")
@@ -57,63 +46,53 @@ async def persistence(here: Surroundings) -> Check:
         if node.get("aof_enabled") == 1 and node.get(name, "ok") != "ok"
     ]
     if failed:
-        return _durable.bad(
-            f"The store could not write its journal: {', '.join(failed)}.",
-            "Look at its log and at the disk's free space.",
-        )
+        return about.bad("journal", names=failed)
     risks = await durability_risks(here.store)
     if not risks:
-        return _durable.ok("Every write is on disk before it is confirmed.")
-    found = "; ".join(risks).capitalize() + "."
-    fix = "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no in the store's configuration."
+        return about.ok("well")
+    told = here.words.clauses([here.words(f"persistence.risk_{risk.name}", values=risk.values) for risk in risks])
     if here.settings.durability == "strict":
-        return _durable.bad(found, f'{fix} Or accept the loss with durability = "relaxed".')
-    return _durable.warning(found, fix)
+        return about.bad("not_accepted", risks=told, code='durability = "relaxed"')
+    return about.warning("accepted", risks=told)
 
 
 async def memory_policy(here: Surroundings) -> Check:
+    about = here.about("memory_policy")
     policies = await configured(here.store, "maxmemory-policy")
     if not policies:
-        return _policy.unknown("The store keeps its configuration to itself.", "Ask whoever runs it for noeviction.")
+        return about.unknown("silent")
     if wrong := policies - {"noeviction"}:
-        return _policy.bad(
-            f"maxmemory-policy is {' or '.join(sorted(wrong))}: when memory is full, comments are deleted.",
-            "Set maxmemory-policy noeviction in the store's configuration.",
-        )
-    return _policy.ok("noeviction: a full store refuses writes and deletes nothing.")
+        return about.bad("deletes", policies=sorted(wrong))
+    return about.ok("well")
 
 
 async def memory(here: Surroundings) -> Check:
     """The fullest node counts."""
-    shares = []
+    about, shares = here.about("memory"), []
     for node in await _info(here.store, "memory"):
         used, limit = int(node.get("used_memory", 0)), int(node.get("maxmemory", 0))
         limit = limit or int(node.get("total_system_memory", 0))
         if limit:
             shares.append((used / limit, used, limit))
     if not shares:
-        return _memory.unknown("The store does not say how much memory it has.")
+        return about.unknown("silent")
     share, used, limit = max(shares)
-    found = f"{_mb(used)} of {_mb(limit)} are used ({share:.0%})."
-    fix = "Raise maxmemory or give the machine more memory; `threadkit memory` says what takes it."
+    facts = {"used": _mb(used), "limit": _mb(limit), "percent": round(share * 100)}
     if share >= FULL:
-        return _memory.bad(f"{found} A full store takes no comments.", fix)
-    return _memory.warning(found, fix) if share >= NEARLY_FULL else _memory.ok(found)
+        return about.bad("full", **facts)
+    return about.warning("used", **facts) if share >= NEARLY_FULL else about.ok("used", **facts)
 
 
 async def store_version(here: Surroundings) -> Check:
-    old = []
+    about, old = here.about("store_version"), []
     for node in await _info(here.store, "server"):
         kind = "Valkey" if "valkey_version" in node else "Redis"
         version = str(node.get("valkey_version") or node.get("redis_version", "0"))
         if not is_safe_version(kind, version):
             old.append(f"{kind} {version}")
     if old:
-        return _version.warning(
-            f"{old[0]} has known security holes, unless your distribution has mended them.",
-            "Update to the newest release of its series, or to the newest Valkey.",
-        )
-    return _version.ok(f"{kind} {version}.")
+        return about.warning("old", version=old[0])
+    return about.ok("well", version=f"{kind} {version}")
 
 
 def is_safe_version(kind: str, version: str) -> bool:
@@ -134,5 +113,5 @@ async def journal_bytes(store: Store) -> int:
     return max((int(node.get("aof_current_size", 0)) for node in await _info(store, "persistence")), default=0)
 
 
-def _mb(size: int) -> str:
-    return f"{size / 1e6:,.0f} MB" if size >= 1e7 else f"{size / 1e6:,.1f} MB"
+def _mb(size: int) -> int | float:
+    return round(size / 1e6) if size >= 1e7 else round(size / 1e6, 1)

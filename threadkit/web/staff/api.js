@@ -6,8 +6,10 @@ import { Refused, Unreachable } from "../embed/api.js";
 export { Refused, Unreachable };
 
 export class StaffApi extends EventTarget {
-  constructor() {
+  /** @param {string} lang what the page speaks, so that the server answers in it too */
+  constructor(lang) {
     super();
+    this.lang = lang;
     /** @type {any} */
     this.site = null;
     /** @type {Map<string, Promise<string>>} */
@@ -81,6 +83,7 @@ export class StaffApi extends EventTarget {
 
   /** @param {string} method @param {string} path @param {any} body @param {Record<string, string>} headers */
   async #send(method, path, body, headers) {
+    headers["accept-language"] = this.lang;
     if (body !== undefined) headers["content-type"] = "application/json";
     try {
       return await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });

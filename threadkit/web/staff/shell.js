@@ -24,7 +24,7 @@ export class App {
   constructor(words, views) {
     this.words = words;
     this.views = views;
-    this.api = new StaffApi();
+    this.api = new StaffApi(words.lang);
     /** @type {any} who is signed in, as `/v1/staff/session` says it */
     this.me = null;
     this.place = h("main", { id: "main", tabindex: "-1" });
