@@ -6,6 +6,7 @@ import secrets
 from typing import Protocol
 
 import msgspec
+import structlog
 from msgspec import Struct
 from redis.exceptions import RedisError
 
@@ -15,12 +16,14 @@ from threadkit.ids import UserId
 from threadkit.ratelimit.model import Reservation
 from threadkit.ratelimit.quotas import Quotas
 from threadkit.ratelimit.windows import Spent, Window, Windows
-from threadkit.sending.model import OnFailed
+from threadkit.sending.model import OnFailed, masked
 from threadkit.settings import Accounts
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.model import VerificationType
 from threadkit.users.scripts import CheckCode
+
+log = structlog.get_logger()
 
 LIFE_S = 600
 MOST_WRONG = 5
@@ -126,6 +129,8 @@ class CodeService:
         reply = await self._check(
             target, purpose, self._digest(f"{target}:{code.strip()[:16]}"), most_wrong=MOST_WRONG, use_up=use_up
         )
+        if reply in ("MISSING", "WRONG"):
+            log.warning("sign_in_failed", way="code", to=masked(target), reason=reply.lower())
         if reply == "MISSING":
             raise NoCode
         if reply == "WRONG":

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import structlog
 from msgspec import Struct
 
 from threadkit.clock import Clock, from_iso, iso
@@ -15,6 +16,8 @@ from threadkit.users.queries import Company, UserQueries
 from threadkit.users.scripts import EndSessions, NoteProof, RotateRefresh, SaveSession, TouchSession
 from threadkit.users.tokens import Claims, Tokens
 from threadkit.users.viewer import Viewer
+
+log = structlog.get_logger()
 
 TOUCH_EVERY_MS = 60_000
 REFRESH_GRACE_MS = 30_000
@@ -106,6 +109,7 @@ class SessionService:
         )
         if not saved:
             raise UserGone
+        log.info("signed_in", user_id=user.id, site_id=site_id, provider=user.provider, client=device.client)
         return self._response(user, session.site_id, session.id, session.refresh_id)
 
     async def refresh(self, refresh_token: str, site_id: SiteId) -> AuthResponse:

@@ -5,6 +5,7 @@ import hmac
 from typing import Literal
 
 import msgspec
+import structlog
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
@@ -39,6 +40,8 @@ from threadkit.users.queries import UserQueries
 from threadkit.users.registry import ProviderTaken, UserRegistry
 from threadkit.users.sessions import AccountBanned, Device, SessionService
 from threadkit.users.viewer import Viewer
+
+log = structlog.get_logger()
 
 LONGEST_SSO_S = 600
 RESETS_PER_CLIENT = 6  # an hour
@@ -202,6 +205,7 @@ class SignIn:
         # Asked for nobody too, so that the time does not tell.
         stored = await self._queries.password_hash(user.id if user else DELETED_USER)
         if not await self._passwords.verify(stored, password) or user is None or stored is None:
+            log.warning("sign_in_failed", way="password", user_id=user.id if user else None, client=device.client)
             raise InvalidCredentials
         if user.global_banned:
             raise AccountBanned
@@ -263,6 +267,7 @@ class SignIn:
             return
         await self._registry.change(user, _with_contact(user, contact, proved=True))
         await self._redis.set(self._keys.user(user.id).password(), hashed)
+        log.info("password_changed", user_id=user.id, way="code")
         await self._sessions.end_all(user.id)
 
     async def change_password(self, viewer: Viewer, old: str | None, new: str) -> None:
@@ -274,6 +279,7 @@ class SignIn:
             raise InvalidCredentials
         check_password(new, about=(viewer.user.name, viewer.user.email or ""))
         await self._redis.set(self._keys.user(viewer.id).password(), await self._passwords.hash(new))
+        log.info("password_changed", user_id=viewer.id, way="password")
         await self._sessions.end_all(viewer.id, keep=viewer.session.id)
 
     # Guests, providers, the host site's own users
@@ -307,7 +313,11 @@ class SignIn:
     async def by_host_site(self, site: Site, token: str, device: Device) -> AuthResponse:
         """A user of the site itself, vouched for by a short JWT that the site's server signed."""
         _require(site.settings.auth.sso and site.sso_secret is not None)
-        identity = self._read_sso(site, token)
+        try:
+            identity = self._read_sso(site, token)
+        except InvalidSsoToken as error:
+            log.warning("sign_in_failed", way="sso", site_id=site.id, client=device.client, reason=error.facts["why"])
+            raise
         return await self._sessions.open(await self._user_of(identity, None), site.id, device)
 
     async def _user_of(self, identity: Identity, guest: Viewer | None) -> User:

@@ -3,8 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import structlog
+
+from threadkit.errors import ThreadKitError
 from threadkit.ids import UserId
 from threadkit.ratelimit.windows import Window, Windows
+
+log = structlog.get_logger()
 
 MOST_A_DAY = 50
 
@@ -21,6 +26,10 @@ class Tries:
     async def one(self, user_id: UserId) -> AsyncIterator[None]:
         """What raises within was a wrong try."""
         spent = [await self._windows.spend(limit, user_id) for limit in self._limits]
-        yield
+        try:
+            yield
+        except ThreadKitError as error:
+            log.warning("second_step_failed", user_id=user_id, reason=error.code)
+            raise
         for one in spent:
             await self._windows.give_back(one)
