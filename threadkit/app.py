@@ -125,6 +125,7 @@ class Application:
         )
 
         self.admission = Admission(self.fast_lane, settings=settings.limits, metrics=self.metrics)
+        self.services.outbox.is_server_busy = lambda: self.admission.is_overloaded
         self.patience = Patience(settings.limits.header_timeout_s, settings.limits.body_timeout_s)
 
         self._sockets = Sockets(

@@ -89,6 +89,10 @@ class Admission:
             b"" if method == b"HEAD" else body,
         )
 
+    @property
+    def is_overloaded(self) -> bool:
+        return self._is_overloaded and time.perf_counter() - self._last_full_s <= CALM_S
+
     def give_back(self, scope: Any) -> None:
         """The place of one who turned out not to need it."""
         if scope.get("state", _NO_STATE).pop(_PLACE, None) is not None:

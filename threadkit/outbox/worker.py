@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 import structlog
@@ -37,6 +37,8 @@ RENEW_S = LEASE_S - HANDLER_S - 1  # so that a lease outlives the slowest handle
 SITES_AT_A_TIME = 8
 GATHER_S = 0.05
 LANES = 32
+FEW_LANES = 2
+LONG_QUEUE = 20_000
 ABOUT_ONE_PERSON = ("karma", "comment_posted", "moderated", "mod_action")
 
 _chance = random.SystemRandom()
@@ -55,6 +57,7 @@ class OutboxWorker:
         self._settle_retry = SettleRetry(redis, keys)
         self._release = Release(redis)
         self._apply = ApplyToUser(redis, keys)
+        self.is_server_busy: Callable[[], bool] = lambda: False
         self.handlers = Handlers()
         Totals(apply=self._apply, put_off=PutOff(redis, keys)).register(self.handlers)
 
@@ -160,7 +163,7 @@ class OutboxWorker:
         for _ in range(BATCHES_A_PASS):
             found = await self._redis.xrange(self._keys.site(site_id).outbox(), count=BATCH)
             entries = [_Entry(entry_id, fields) for entry_id, fields in found]
-            for together in _side_by_side(entries):
+            for together in _side_by_side(entries, await self._lanes(site_id)):
                 carried_out = await self._carry_out_together(site_id, together, lease)
                 done += carried_out
                 if carried_out < sum(map(len, together)):
@@ -169,6 +172,13 @@ class OutboxWorker:
                 return done
         self._once_more.add(site_id)
         return done
+
+    async def _lanes(self, site_id: SiteId) -> int:
+        """Effects take the time that requests need. While some are refused effects can wait, but not without an end."""
+        if not self.is_server_busy():
+            return LANES
+        waiting = await self._redis.xlen(self._keys.site(site_id).outbox())
+        return LANES if waiting > LONG_QUEUE else FEW_LANES
 
     async def _carry_out_due(self, site_id: SiteId, lease: "_Lease") -> int:
         done, ends = 0, time.monotonic() + RETRYING_S
@@ -281,11 +291,11 @@ class _Entry:
         return str(self.event.get("user_id"))
 
 
-def _side_by_side(entries: Sequence[_Entry]) -> Iterator[list[list[_Entry]]]:
+def _side_by_side(entries: Sequence[_Entry], most: int) -> Iterator[list[list[_Entry]]]:
     """Entries about different people can be seen to at once, those about the same in turn, and any other alone."""
     lanes: dict[str, list[_Entry]] = {}
     for entry in entries:
-        if entry.person is not None and (entry.person in lanes or len(lanes) < LANES):
+        if entry.person is not None and (entry.person in lanes or len(lanes) < most):
             lanes.setdefault(entry.person, []).append(entry)
             continue
         if lanes:

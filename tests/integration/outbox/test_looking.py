@@ -3,6 +3,7 @@
 import asyncio
 
 import httpx
+import pytest
 from msgspec.structs import replace
 from redis.asyncio import Redis
 
@@ -12,7 +13,10 @@ from tests.make import ManualClock
 from tests.people import Person, create
 from tests.wait import until
 from threadkit.app import Application, create_app
+from threadkit.ids import SiteId
 from threadkit.keyring import Keyring
+from threadkit.outbox import worker
+from threadkit.outbox.handlers import Event
 from threadkit.settings import Settings
 from threadkit.sites.model import NewSite
 from threadkit.storage.bundled import BundledStore
@@ -108,3 +112,33 @@ async def test_servers_and_workers_side_by_side_do_everything_once(
             await app.services.outbox.stop()
         assert await numbers(http, ada) == (300, 0)
     assert sorted(entry for handler in seen for entry in handler.calls) == sorted(added)
+
+
+async def test_a_busy_server_lets_effects_wait_until_too_many_do(
+    app: Application, new_site: NewSite, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox = app.services.outbox
+    at_once, most = 0, 0
+
+    async def slow(_site_id: SiteId, _entry_id: str, _event: Event) -> None:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0)
+        at_once -= 1
+
+    outbox.handlers.on("karma", "slow", slow)
+
+    async def seen() -> int:
+        nonlocal most
+        most = 0
+        for number in range(40):
+            await add(redis, new_site, "karma", user_id=f"somebody-{number}", change=1)
+        assert await outbox.drain() == 40
+        return most
+
+    assert await seen() == worker.LANES
+    outbox.is_server_busy = lambda: True
+    assert await seen() == worker.FEW_LANES
+    monkeypatch.setattr(worker, "LONG_QUEUE", 10)
+    assert await seen() > worker.FEW_LANES
