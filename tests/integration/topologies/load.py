@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import itertools
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -33,8 +32,9 @@ class Load:
     replicated: int = 0
     """How many of these."""
     refused: int = 0
+    begun: int = 0
+    """How many comments somebody has begun to post."""
     _is_over: bool = False
-    _number: "itertools.count[int]" = field(default_factory=itertools.count)
 
     @contextlib.asynccontextmanager
     async def running(self, primary: Server, replica: Server) -> AsyncIterator[None]:
@@ -46,6 +46,10 @@ class Load:
         finally:
             self._is_over = True
             await asyncio.gather(*tasks)
+
+    def is_confirmed_since(self, begun: int) -> bool:
+        """Whether one of the comments was, that were begun after so many others."""
+        return any(text and int(text.split()[1]) >= begun for _, text in self.confirmed)
 
     async def lost(self, app: Application, site_id: SiteId) -> tuple[int, int]:
         """How many confirmed changes are gone, of those that were replicated and of the others."""
@@ -60,7 +64,8 @@ class Load:
 
     async def _write(self, person: Person) -> None:
         while not self._is_over:
-            text = f"number {next(self._number)}"
+            text = f"number {self.begun}"
+            self.begun += 1
             posted = await self._told(person, "POST", "/v1/comments", {"page_url": self.page, "content": text})
             if posted is None:
                 continue
