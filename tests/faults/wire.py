@@ -22,6 +22,7 @@ class Wire:
         self._flows.set()
         self._only_from: str | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None] | None] = set()  # nobody else holds one whose caller has hung up
         self._server: asyncio.Server | None = None
 
     def cut(self, *, only_from: str | None = None) -> None:
@@ -46,26 +47,27 @@ class Wire:
         self._tear()
 
     def _tear(self) -> None:
-        for writer in self._writers:
+        for writer in list(self._writers):
             writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         caller = writer.get_extra_info("peername")[0]
-        self._writers.add(writer)
+        ends, task = {writer}, asyncio.current_task()
+        self._writers |= ends
+        self._tasks.add(task)
         try:
             await self._until_it_flows(caller)
             there, back = await asyncio.open_connection("127.0.0.1", self.target)
-            self._writers.add(back)
-            try:
-                await asyncio.gather(
-                    self._pass(reader, back, caller), self._pass(there, writer, caller, is_answer=True)
-                )
-            finally:
-                self._writers.discard(back)
+            ends.add(back)
+            self._writers |= ends
+            await asyncio.gather(self._pass(reader, back, caller), self._pass(there, writer, caller, is_answer=True))
         except OSError:  # nobody is there
-            writer.close()
+            pass
         finally:
-            self._writers.discard(writer)
+            self._writers -= ends
+            self._tasks.discard(task)
+            for end in ends:
+                end.transport.abort()
 
     async def _pass(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: str, *, is_answer: bool = False

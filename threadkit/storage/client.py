@@ -1,6 +1,7 @@
 """Connections to the store, for each of the three ways it can be set up."""
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -22,6 +23,8 @@ from threadkit.storage.turns import Turns
 Commands: TypeAlias = (
     Any  # Redis | RedisCluster: their stubs disagree on what awaits, so calls are typed where they are made
 )
+
+ASK_SENTINELS_EVERY_S = 1.0
 
 Topology = Literal["standalone", "sentinel", "cluster"]
 
@@ -131,6 +134,11 @@ class Store:
         except (RedisError, TimeoutError, OSError):
             return False
 
+    def has_left(self, connection: Any) -> bool:
+        """Whether a connection leads to a primary that sentinels have replaced since."""
+        pool = None if self.address.topology == "cluster" else self.redis.connection_pool
+        return isinstance(pool, _SentinelPool) and pool.has_left(connection)
+
     def _connect(self, *, socket_timeout: float | None, connections: int) -> Commands:
         address, tuning = self.address, self._tuning
         common: dict[str, Any] = {
@@ -184,6 +192,8 @@ async def close_client(client: Commands) -> None:
         await client.end()
         return
     await client.aclose()
+    if isinstance(client.connection_pool, _SentinelPool):
+        await client.connection_pool.stop_asking()
     await client.connection_pool.disconnect()
     if isinstance(client.connection_pool, SentinelConnectionPool):
         for sentinel in client.connection_pool.sentinel_manager.sentinels:
@@ -214,4 +224,34 @@ class _InTurn(ConnectionPool):
 
 
 class _SentinelPool(_InTurn, SentinelConnectionPool):
-    """In turn, to whoever is the master now."""
+    """In turn, to whoever is the primary now. The library finds out when it makes a connection; but a primary that was
+    replaced because the others cannot reach it may still be reached by us, and goes on confirming what will be thrown
+    away. So the sentinels are asked all the time."""
+
+    _asking: asyncio.Task[None] | None = None
+
+    async def get_connection(self, *args: Any, **kwargs: Any) -> Any:
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._keep_asking(), name="sentinels")
+        return await super().get_connection(*args, **kwargs)
+
+    async def release(self, connection: Any) -> None:
+        if self.has_left(connection):
+            await connection.disconnect()
+        await super().release(connection)
+
+    def has_left(self, connection: Any) -> bool:
+        """Whether a connection leads to one that is not the primary any more."""
+        return self.master_address not in (None, (connection.host, connection.port))
+
+    async def stop_asking(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.wait({self._asking})
+            self._asking = None
+
+    async def _keep_asking(self) -> None:
+        while True:
+            await asyncio.sleep(ASK_SENTINELS_EVERY_S)
+            with contextlib.suppress(RedisError, OSError, TimeoutError):
+                await self.get_master_address()  # type: ignore[no-untyped-call]
