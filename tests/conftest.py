@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import settings as hypothesis_settings
 from redis.asyncio import Redis
 
 from tests.left_out import leave_out, summary
@@ -24,6 +25,9 @@ NOTHING_HELD = ScreeningRules(
     repeated=RepeatedRule(enabled=False), too_fast=TooFastRule(enabled=False), links=LinksRule(enabled=False)
 )
 SECRET = "a secret of the test suite, long enough"
+# How long an example takes says more about what else the machine does.
+hypothesis_settings.register_profile("short", deadline=None)
+hypothesis_settings.load_profile("short")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

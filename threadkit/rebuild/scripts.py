@@ -159,6 +159,7 @@ class SweepIndexes(_RebuildScript):
             args=[
                 mode,
                 _json([[group.wanted, group.page is not None, group.keeps_deleted, group.ids] for group in groups]),
+                DELETED_USER,
             ],
         )
         return [(int(number) - 1, member) for number, member in reply]

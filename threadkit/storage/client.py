@@ -2,27 +2,29 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from redis.asyncio import ConnectionPool, Redis, RedisCluster, Sentinel
-from redis.asyncio.cluster import ClusterNode, ClusterPipeline
+from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import SentinelConnectionPool
 from redis.backoff import NoBackoff
-from redis.exceptions import ClusterError, RedisClusterException, RedisError
-from redis.exceptions import ConnectionError as StoreConnectionError
+from redis.exceptions import RedisError
 
 from threadkit.errors import CannotStart
 from threadkit.settings import StoreTuning
+from threadkit.storage.cluster import SteadyCluster
 from threadkit.storage.line import LinedRedis
+from threadkit.storage.turns import Turns
 
 Commands: TypeAlias = (
     Any  # Redis | RedisCluster: their stubs disagree on what awaits, so calls are typed where they are made
 )
+
+ASK_SENTINELS_EVERY_S = 1.0
 
 Topology = Literal["standalone", "sentinel", "cluster"]
 
@@ -132,6 +134,11 @@ class Store:
         except (RedisError, TimeoutError, OSError):
             return False
 
+    def has_left(self, connection: Any) -> bool:
+        """Whether a connection leads to a primary that sentinels have replaced since."""
+        pool = None if self.address.topology == "cluster" else self.redis.connection_pool
+        return isinstance(pool, _SentinelPool) and pool.has_left(connection)
+
     def _connect(self, *, socket_timeout: float | None, connections: int) -> Commands:
         address, tuning = self.address, self._tuning
         common: dict[str, Any] = {
@@ -148,7 +155,7 @@ class Store:
         }
         if address.topology == "cluster":
             nodes = [ClusterNode(host, port) for host, port in address.hosts]
-            return _Cluster(
+            return SteadyCluster(
                 nodes, ssl=address.tls, turns=connections, turn_timeout_s=tuning.wait_for_connection_s, **common
             )
         pool_options: dict[str, Any] = {"max_connections": connections, "timeout": tuning.wait_for_connection_s}
@@ -181,39 +188,16 @@ class Store:
 
 async def close_client(client: Commands) -> None:
     """End a client with all its connections; the library leaves a pool open that it did not make itself."""
-    await client.aclose()
-    if isinstance(client, RedisCluster):
+    if isinstance(client, SteadyCluster):
+        await client.end()
         return
+    await client.aclose()
+    if isinstance(client.connection_pool, _SentinelPool):
+        await client.connection_pool.stop_asking()
     await client.connection_pool.disconnect()
     if isinstance(client.connection_pool, SentinelConnectionPool):
         for sentinel in client.connection_pool.sentinel_manager.sentinels:
             await sentinel.aclose()
-
-
-class _Turns:
-    """So many at a time; the next one waits, and gives up after a while."""
-
-    def __init__(self, count: int, timeout_s: float) -> None:
-        self._free = asyncio.Semaphore(count)
-        self._timeout_s = timeout_s
-
-    async def take(self) -> None:
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                await self._free.acquire()
-        except TimeoutError:
-            raise StoreConnectionError("No connection available.") from None
-
-    def give_back(self) -> None:
-        self._free.release()
-
-    @contextlib.asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        await self.take()
-        try:
-            yield
-        finally:
-            self.give_back()
 
 
 class _InTurn(ConnectionPool):
@@ -222,7 +206,7 @@ class _InTurn(ConnectionPool):
 
     def __init__(self, *args: Any, timeout: float, max_connections: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs, max_connections=max_connections)  # type: ignore[misc]
-        self._turns = _Turns(max_connections, timeout)
+        self._turns = Turns(max_connections, timeout)
 
     async def get_connection(self, *args: Any, **kwargs: Any) -> Any:
         await self._turns.take()
@@ -240,48 +224,34 @@ class _InTurn(ConnectionPool):
 
 
 class _SentinelPool(_InTurn, SentinelConnectionPool):
-    """In turn, to whoever is the master now."""
+    """In turn, to whoever is the primary now. The library finds out when it makes a connection; but a primary that was
+    replaced because the others cannot reach it may still be reached by us, and goes on confirming what will be thrown
+    away. So the sentinels are asked all the time."""
 
+    _asking: asyncio.Task[None] | None = None
 
-@contextlib.contextmanager
-def _known_errors() -> Iterator[None]:
-    """A cluster that is away for a moment is a lost connection; the library's own words for it are no RedisError."""
-    try:
-        yield
-    except (ClusterError, RedisClusterException) as error:
-        raise StoreConnectionError(str(error)) from error
+    async def get_connection(self, *args: Any, **kwargs: Any) -> Any:
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._keep_asking(), name="sentinels")
+        return await super().get_connection(*args, **kwargs)
 
+    async def release(self, connection: Any) -> None:
+        if self.has_left(connection):
+            await connection.disconnect()
+        await super().release(connection)
 
-class _Cluster(RedisCluster):
-    """The library's cluster client raises when a node's connections are all taken; ours waits its turn."""
+    def has_left(self, connection: Any) -> bool:
+        """Whether a connection leads to one that is not the primary any more."""
+        return self.master_address not in (None, (connection.host, connection.port))
 
-    def __init__(self, nodes: list[ClusterNode], *, turns: int, turn_timeout_s: float, **options: Any) -> None:
-        # A pipeline may send a command of its own when slots have moved, hence turns for each; the few more are for
-        # the library's own questions.
-        super().__init__(startup_nodes=nodes, max_connections=2 * turns + 8, **options)
-        self._command_turns = _Turns(turns, turn_timeout_s)
-        self.pipeline_turns = _Turns(turns, turn_timeout_s)
+    async def stop_asking(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.wait({self._asking})
+            self._asking = None
 
-    async def initialize(self, *args: Any, **options: Any) -> RedisCluster:
-        with _known_errors():
-            return await super().initialize(*args, **options)
-
-    async def execute_command(self, *args: Any, **options: Any) -> Any:
-        async with self._command_turns.one():
-            with _known_errors():
-                return await super().execute_command(*args, **options)
-
-    def pipeline(self, transaction: Any = None, shard_hint: Any = None) -> ClusterPipeline:
-        # The library plans a transaction in a thread with an event loop of its own, where connections get lost.
-        if transaction:
-            raise NotImplementedError("Use a script: in a cluster nothing else takes several steps at once.")
-        return _Pipeline(self, transaction)  # type: ignore[abstract]  # the library's own class is so too
-
-
-class _Pipeline(ClusterPipeline):
-    async def execute(self, *args: Any, **options: Any) -> list[Any]:
-        client = self.cluster_client
-        assert isinstance(client, _Cluster)  # noqa: S101
-        async with client.pipeline_turns.one():
-            with _known_errors():
-                return await super().execute(*args, **options)
+    async def _keep_asking(self) -> None:
+        while True:
+            await asyncio.sleep(ASK_SENTINELS_EVERY_S)
+            with contextlib.suppress(RedisError, OSError, TimeoutError):
+                await self.get_master_address()  # type: ignore[no-untyped-call]

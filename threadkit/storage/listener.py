@@ -168,9 +168,10 @@ class Listener:
                 return message
 
     async def _ask(self, pubsub: Any, patience: asyncio.Timeout) -> None:
-        """Ask for a sign of life; the reader waits no longer for a connection that gives none."""
+        """Ask for a sign of life; the reader waits no longer for a connection that gives none, or to whom nobody writes
+        any more."""
         loop = asyncio.get_running_loop()
-        while loop.time() - self._heard_at <= _SILENT_S:
+        while loop.time() - self._heard_at <= _SILENT_S and not self._store.has_left(pubsub.connection):
             await asyncio.sleep(_ASK_EVERY_S)
             with contextlib.suppress(RedisError, OSError, TimeoutError):
                 async with asyncio.timeout(_ASK_EVERY_S):

@@ -9,14 +9,17 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from tests.integration.comments.test_comments import write
 from tests.integration.doctor.test_command import store_of
 from tests.integration.rebuild.forest import Forest
 from tests.integration.server.program import run, serving
 from tests.make import ManualClock
+from tests.people import create
 from threadkit.app import Application
 from threadkit.doctor.deep import service as deep
-from threadkit.ids import new_uuid
+from threadkit.ids import UserId, new_uuid
 from threadkit.sites.model import NewSite
+from threadkit.sites.roles import Role
 
 
 @pytest.fixture
@@ -48,6 +51,19 @@ async def test_unknown_keys_are_told_and_left_alone(app: Application, forest: Fo
         assert await redis.exists(*strange) == 4
     finally:
         await redis.delete(*strange)
+
+
+async def test_what_its_author_deleted_while_it_was_hidden_is_no_fault(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    """It stays rejected, because something hangs on it, and does not say any more whose it was."""
+    ada, mo = await create(http, new_site, "ada"), await create(http, new_site, "mo")
+    await app.services.roles.grant(new_site.site.id, UserId(mo.id), Role.MODERATOR)
+    root = await write(ada, "root")
+    await write(mo, "reply", under=[str(root["i"])])
+    assert (await mo.call("POST", f"/v1/moderation/reject/{root['i']}", {})).status_code == 200
+    assert (await ada.call("DELETE", f"/v1/comments/{root['i']}", {})).status_code == 204
+    assert await told(app) == (0, [])
 
 
 async def test_comments_that_hang_on_another_page_are_damage(app: Application, forest: Forest, redis: Redis) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-import itertools
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -30,48 +30,67 @@ class Load:
     page: str
     confirmed: list[tuple[str, str]] = field(default_factory=list)
     """Comment, and what it then said; an empty text is a vote."""
+    confirmed_at: list[float] = field(default_factory=list)
+    """When each of these was."""
     replicated: int = 0
     """How many of these."""
     refused: int = 0
+    begun: int = 0
+    """How many comments somebody has begun to post."""
     _is_over: bool = False
-    _number: "itertools.count[int]" = field(default_factory=itertools.count)
 
     @contextlib.asynccontextmanager
-    async def running(self, primary: Server, replica: Server) -> AsyncIterator[None]:
+    async def running(self, primary: Server, *replicas: Server) -> AsyncIterator[None]:
         """Write until the block is left."""
         tasks = [asyncio.create_task(self._write(person)) for person in self.people]
-        tasks.append(asyncio.create_task(self._watch(primary, replica)))
+        tasks.append(asyncio.create_task(self._watch(primary, *replicas)))
         try:
             yield
         finally:
             self._is_over = True
             await asyncio.gather(*tasks)
 
+    def is_confirmed_since(self, begun: int) -> bool:
+        """Whether one of the comments was, that were begun after so many others."""
+        return any(text and int(text.split()[1]) >= begun for _, text in self.confirmed)
+
     async def lost(self, app: Application, site_id: SiteId) -> tuple[int, int]:
         """How many confirmed changes are gone, of those that were replicated and of the others."""
+        gone = await self.gone(app, site_id)
+        early = sum(number < self.replicated for number in gone)
+        return early, len(gone) - early
+
+    async def gone(self, app: Application, site_id: SiteId) -> list[int]:
+        """Which of the confirmed changes are not there."""
         keys, redis = app.services.keys.site(site_id), app.services.store.redis
-        gone = [0, 0]
+        gone = []
         for number, (comment_id, text) in enumerate(self.confirmed):
             record = await redis.hgetall(keys.comment(comment_id))
             later = {told for other, told in self.confirmed[number:] if other == comment_id and told}
             is_there = record.get("content") in later | {f"{text} edited"} if text else record.get("upvotes") == "1"
-            gone[number >= self.replicated] += not is_there
-        return gone[0], gone[1]
+            if not is_there:
+                gone.append(number)
+        return gone
+
+    def _note(self, comment_id: str, text: str) -> None:
+        self.confirmed.append((comment_id, text))
+        self.confirmed_at.append(time.monotonic())
 
     async def _write(self, person: Person) -> None:
         while not self._is_over:
-            text = f"number {next(self._number)}"
+            text = f"number {self.begun}"
+            self.begun += 1
             posted = await self._told(person, "POST", "/v1/comments", {"page_url": self.page, "content": text})
             if posted is None:
                 continue
             comment_id = str(posted.json()["comment"]["i"])
-            self.confirmed.append((comment_id, text))
+            self._note(comment_id, text)
             body = {"page_url": self.page, "path": [comment_id], "direction": "up"}
             if await self._told(person, "POST", f"/v1/comments/{comment_id}/vote", body):
-                self.confirmed.append((comment_id, ""))
+                self._note(comment_id, "")
             edited = f"{text} edited"
             if await self._told(person, "PUT", f"/v1/comments/{comment_id}", {"content": edited}):
-                self.confirmed.append((comment_id, edited))
+                self._note(comment_id, edited)
             await asyncio.sleep(PAUSE_S)
 
     async def _told(self, person: Person, method: str, path: str, body: object) -> httpx.Response | None:
@@ -84,11 +103,11 @@ class Load:
         await asyncio.sleep(PAUSE_S)
         return None
 
-    async def _watch(self, primary: Server, replica: Server) -> None:
+    async def _watch(self, primary: Server, *replicas: Server) -> None:
         with contextlib.suppress(RedisError, OSError):  # until the primary is gone
             while not self._is_over:
                 until_here = len(self.confirmed)
-                if await asyncio.to_thread(has_all_of, replica, primary):
+                if all([await asyncio.to_thread(has_all_of, replica, primary) for replica in replicas]):
                     self.replicated = until_here
                 await asyncio.sleep(0.01)
 

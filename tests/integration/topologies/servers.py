@@ -28,15 +28,20 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
         folder.mkdir()
 
-    def start(self) -> None:
-        command = [find_program().path, *self._options, "--port", str(self.port), "--bind", "127.0.0.1"]
+    def start(self, *more: str, wait: bool = True) -> None:
+        command = [find_program().path, *self._options, *more, "--port", str(self.port), "--bind", "127.0.0.1"]
         self._process = subprocess.Popen(
             [*command, "--dir", str(self._folder), "--logfile", str(self._folder / "log")],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             preexec_fn=die_with_parent,
         )
-        wait_for(lambda: bool(self.ask("PING")), f"the server on port {self.port}")
+        if wait:
+            wait_for(lambda: bool(self.ask("PING")), f"the server on port {self.port}")
+
+    def send_signal(self, number: int) -> None:
+        assert self._process
+        self._process.send_signal(number)
 
     def kill(self) -> None:
         if self._process:
@@ -47,6 +52,10 @@ class Server:
     @property
     def is_running(self) -> bool:
         return self._process is not None
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
 
     def ask(self, *command: str | int) -> Any:
         with Redis(port=self.port, decode_responses=True, socket_timeout=5) as client:
@@ -63,8 +72,8 @@ class Cluster:
             Server(
                 folder / f"node-{number}",
                 ports[number],
-                *_DURABLE,
-                *_QUICK,
+                *DURABLE,
+                *QUICK,
                 *("--cluster-enabled", "yes", "--cluster-port", str(ports[number + count])),
                 *("--cluster-node-timeout", str(patience_ms)),
                 # The default is that all of a cluster stops as soon as a part of it is missing.
@@ -135,8 +144,8 @@ class SentinelGroup:
 
     def __init__(self, folder: Path, *, sentinels: int = 1, patience_ms: int = 1000) -> None:
         first, second, *ports = free_ports(2 + sentinels)
-        self.primary = Server(folder / "first", first, *_DURABLE, *_QUICK)
-        self.replica = Server(folder / "second", second, *_DURABLE, *_QUICK, "--replicaof", "127.0.0.1", str(first))
+        self.primary = Server(folder / "first", first, *DURABLE, *QUICK)
+        self.replica = Server(folder / "second", second, *DURABLE, *QUICK, "--replicaof", "127.0.0.1", str(first))
         self.sentinels = []
         for number, port in enumerate(ports):
             config = folder / f"sentinel-{number}.conf"
@@ -186,8 +195,8 @@ class SentinelGroup:
 
 Topology = Cluster | SentinelGroup
 
-_QUICK = ("--repl-diskless-sync-delay", "0")
-_DURABLE = (
+QUICK = ("--repl-diskless-sync-delay", "0")
+DURABLE = (
     *("--appendonly", "yes", "--appendfsync", "always", "--save", ""),
     *("--maxmemory-policy", "noeviction", "--enable-debug-command", "no"),
 )

@@ -4,6 +4,7 @@
 -- ARGV[1] 'repair' or 'check'
 -- ARGV[2] JSON list, for each index: {fields that its comments must have ('' for none), whether people see it on the
 --         page, whether deleted comments may stay, ids of the members}
+-- ARGV[3] the author of comments that lost theirs
 --
 -- Returns a list of {number of the index, id}.
 
@@ -18,7 +19,9 @@ for number, group in ipairs(cjson.decode(ARGV[2])) do
     -- A record that cannot be read is damage, which is told elsewhere; what follows from it is not known.
     local record = redis.pcall('HMGET', KEYS[at + 1 + place], 'status', 'site_id', 'page_id', 'parent_id', 'author_id')
     local belongs = record.err or record[1]
-    if belongs and not record.err and not (keeps_deleted and record[1] == 'deleted') then
+    -- What was deleted while it was hidden stays rejected, so that what hangs on it stays hidden too.
+    local is_deleted = record[1] == 'deleted' or (record[1] == 'rejected' and record[5] == ARGV[3])
+    if belongs and not record.err and not (keeps_deleted and is_deleted) then
       local has = { site_id = record[2], page_id = record[3], parent_id = record[4], author_id = record[5] }
       for field, value in pairs(wanted) do
         if (has[field] or '') ~= value then belongs = false end

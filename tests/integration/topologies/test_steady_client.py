@@ -1,0 +1,103 @@
+"""One client of a cluster is shared by everybody: what goes wrong for one must not reach those who wait for another."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from redis.asyncio.cluster import ClusterNode
+from redis.exceptions import ConnectionError as StoreConnectionError
+from redis.exceptions import RedisError
+
+from tests.integration.topologies.nodes import on_cluster
+from tests.integration.topologies.servers import Cluster, free_ports
+from tests.wait import until
+from threadkit.settings import StoreTuning
+from threadkit.storage.client import Store, parse_url
+
+pytestmark = on_cluster
+LIST = "waited-for"
+
+
+@pytest.fixture
+async def client(topology: Cluster) -> AsyncIterator[Any]:
+    store = Store(parse_url(topology.url), StoreTuning(command_timeout_s=10))
+    await store.redis.initialize()
+    yield store.redis
+    await store.close()
+
+
+@contextlib.asynccontextmanager
+async def somebody_waits(client: Any, topology: Cluster) -> AsyncIterator[None]:
+    """Another one's command is under way all the time, and is answered."""
+    waiting = asyncio.create_task(client.blpop([LIST], timeout=8))
+    home = topology.home_of(LIST)
+    await until(lambda: home.ask("INFO", "clients")["blocked_clients"] == 1, "the one who waits")
+    yield
+    home.ask("RPUSH", LIST, "here")
+    assert await waiting == (LIST, "here")
+
+
+async def nobody_answers(client: Any) -> None:
+    """A command to a dead node, after which the client wants to know the layout anew."""
+    (port,) = free_ports(1)
+    with pytest.raises(StoreConnectionError):
+        await client.execute_command("PING", target_nodes=ClusterNode("127.0.0.1", port))
+
+
+async def test_slots_that_moved_break_nobody_elses_line(client: Any, topology: Cluster) -> None:
+    home = topology.home_of("a key")
+    strangers = [node for node in client.get_primaries() if node.port != home.port]
+    async with somebody_waits(client, topology):
+        for _ in range(12):  # every fifth makes the library look at the layout again
+            assert await client.execute_command("GET", "a key", target_nodes=strangers[0]) is None
+
+
+async def test_who_gives_up_while_the_layout_is_learnt_breaks_nobody_elses_line(client: Any, topology: Cluster) -> None:
+    async with somebody_waits(client, topology):
+        for turns in range(1, 12):
+            await nobody_answers(client)
+            asking = asyncio.create_task(client.get("a key"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.wait([asking])
+    assert await client.get("a key") is None
+
+
+async def test_a_pipeline_that_finds_a_node_dead_makes_the_client_look_where_its_keys_are_now(
+    client: Any, topology: Cluster
+) -> None:
+    """As after a failover: the node that it knows for these slots is not there, and another one is."""
+    slot = int(topology.servers[0].ask("CLUSTER KEYSLOT", "a key"))
+    (port,) = free_ports(1)
+    options = client.nodes_manager.connection_kwargs
+    client.nodes_manager.slots_cache[slot] = [ClusterNode("127.0.0.1", port, "primary", **options)]
+
+    async def is_answered() -> bool:
+        async with client.pipeline() as pipe:
+            pipe.get("a key")
+            try:
+                return bool(await pipe.execute() == [None])
+            except StoreConnectionError:
+                return False
+
+    assert not await is_answered()
+    await until(is_answered, "the pipeline to find the way", seconds=3)
+
+
+async def test_a_line_closed_under_somebody_is_a_lost_connection(client: Any, topology: Cluster) -> None:
+    """After a failure the library closes idle connections, and somebody may have taken one of them that moment."""
+    port = topology.home_of("a key").port
+    (node,) = [node for node in client.get_primaries() if node.port == port]
+    answers: list[Any] = []
+    for turns in range(60):
+        closing = asyncio.create_task(node.disconnect_free_connections())
+        asking = []
+        for _ in range(turns % 6):
+            await asyncio.sleep(0)
+            asking += [asyncio.create_task(client.get("a key")) for _ in range(3)]
+        answers += await asyncio.gather(*asking, return_exceptions=True)
+        await closing
+    assert {type(answer) for answer in answers if not isinstance(answer, RedisError)} == {type(None)}
