@@ -14,16 +14,19 @@ import pytest
 from msgspec.structs import replace
 
 from tests.conftest import NOTHING_HELD
-from tests.faults.ailments import AILMENTS, Ailment
+from tests.faults.ailments import AILMENTS, Ailment, full
 from tests.faults.wire import Wire, wires
+from tests.integration.comments.test_comments import write
 from tests.integration.server.program import environment, run
 from tests.integration.topologies.servers import DURABLE, Server, free_ports
 from tests.people import Person, create
 from tests.wait import until
 from threadkit.app import Application, create_app
+from threadkit.ids import UserId
 from threadkit.keyring import Keyring
 from threadkit.settings import Settings, StoreTuning
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
+from threadkit.sites.roles import Role
 from threadkit.storage.client import StoreAddress
 
 IS_LONG = bool(os.environ.get("THREADKIT_SOAK"))
@@ -141,6 +144,34 @@ async def test_people_are_told_the_truth_and_all_is_well_soon_after(
     print(
         f"{name}, {TIMES} times: {len(visitor.confirmed)} writes confirmed, well again after {longest_s:.2f} s, no answer took longer than {visitor.slowest_s:.2f} s"
     )
+
+
+async def test_while_the_store_is_full_people_can_take_away_and_moderators_can_decide(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, store: Server, wire: Wire
+) -> None:
+    ada, bob, mo = [await create(http, new_site, name) for name in ("ada", "bob", "mo")]
+    await app.services.roles.grant(new_site.site.id, UserId(mo.id), Role.MODERATOR)
+    ids = [(await write(ada, f"number {number}", url=KNOWN_PAGE))["i"] for number in range(5)]
+    await write(bob, "of somebody who leaves", url=KNOWN_PAGE)
+    with full(store, wire):
+        answer = await ada.call("POST", "/v1/comments", {"page_url": KNOWN_PAGE, "content": "one more"})
+        assert (answer.status_code, answer.json()["code"]) == (503, "store_full")
+        for who, method, path in (
+            (ada, "DELETE", f"/v1/comments/{ids[0]}"),
+            (mo, "POST", f"/v1/moderation/reject/{ids[1]}"),
+            (mo, "POST", f"/v1/moderation/spam/{ids[2]}"),
+            (mo, "POST", f"/v1/moderation/delete/{ids[3]}"),
+            (mo, "POST", f"/v1/moderation/shadowban/{ada.id}"),
+            (mo, "POST", f"/v1/moderation/ban/{ada.id}"),
+            (bob, "DELETE", "/v1/users/me"),
+        ):
+            answer = await who.call(method, path, {})
+            assert answer.status_code in (200, 204), (path, answer.text)
+    found = await http.get("/v1/comments", params={"page_url": KNOWN_PAGE}, headers={"projectid": ada.key})
+    shown = {(comment["t"], comment["n"]) for comment in found.json()["tree"]["c"]}
+    assert shown == {("number 4", "ada"), ("of somebody who leaves", "[deleted]")}
+    await app.services.outbox.drain()
+    assert (await app.services.deep_doctor.run()).found == []
 
 
 async def all_is_there(visitor: Visitor) -> None:

@@ -219,6 +219,7 @@ class Deletion(Struct, frozen=True):
 
 class DeleteComment(_CommentScript):
     file = "delete_comment.lua"
+    makes_room = True
     uses = ("announce.lua", "closing.lua", "reopening.lua", "staff.lua")
     repeatable = False
 
@@ -356,6 +357,7 @@ def _chain_keys(keys: SiteKeys, chain_up: Sequence[Comment]) -> list[str]:
 
 class AnonymiseComment(_CommentScript):
     file = "anonymise_comment.lua"
+    makes_room = True
 
     async def __call__(self, comment: Comment, author_id: UserId, *, fields: dict[str, str], now_ms: int) -> bool:
         keys = self._keys.site(comment.site_id)

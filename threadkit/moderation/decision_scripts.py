@@ -88,6 +88,7 @@ class Case(Struct, frozen=True, kw_only=True):
 
 class Decide(KeyedScript):
     file = "decide.lua"
+    makes_room = True
     uses = ("announce.lua", "closing.lua", "reopening.lua", "staff.lua")
 
     async def __call__(self, case: Case) -> Decided:
@@ -188,6 +189,7 @@ def _placed(one: Ranked) -> list[str]:
 
 class SettleUnder(KeyedScript):
     file = "settle_under.lua"
+    makes_room = True
     uses = ("announce.lua",)
     repeatable = True
 
@@ -261,6 +263,7 @@ class AddReport(KeyedScript):
 
 class CloseReports(KeyedScript):
     file = "close_reports.lua"
+    makes_room = True
     uses = ("closing.lua", "reopening.lua")
 
     async def __call__(self, site_id: SiteId, closing: Closing, *, entry: dict[str, Any]) -> tuple[int, str | None]:

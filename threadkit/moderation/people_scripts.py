@@ -21,6 +21,7 @@ class SetStanding(KeyedScript):
     """Saying the same again changes nothing, so a lost answer may be asked for again."""
 
     file = "set_standing.lua"
+    makes_room = True
     repeatable = True
 
     async def __call__(
@@ -75,6 +76,7 @@ class SetStanding(KeyedScript):
 
 class NoteDeed(KeyedScript):
     file = "note_deed.lua"
+    makes_room = True
     repeatable = True
 
     async def __call__(self, site_id: SiteId, deed_id: str, entry: dict[str, Any], event: bytes) -> str:

@@ -30,6 +30,7 @@ class NothingToAppeal(Conflict):
 
 class CountVerdict(KeyedScript):
     file = "count_verdict.lua"
+    makes_room = True
     repeatable = True
 
     async def __call__(
@@ -42,6 +43,7 @@ class CountVerdict(KeyedScript):
 
 class WithdrawReport(KeyedScript):
     file = "withdraw_report.lua"
+    makes_room = True
     repeatable = True
 
     async def __call__(self, site_id: SiteId, comment_id: CommentId, reporter: UserId) -> None:

@@ -21,16 +21,20 @@ _RETRIES_S = (0.05, 0.2)
 
 class LuaScript:
     """One script of a slice. `uses` names shared functions of `storage/lua/` that stand in front of it; `repeatable`
-    says that running it twice does what running it once does."""
+    says that running it twice does what running it once does. `makes_room` is for what people must be able to do while the
+    store is full: take something away, or keep somebody from writing."""
 
     file: ClassVar[str]
     uses: ClassVar[tuple[str, ...]] = ()
     repeatable: ClassVar[bool] = False
+    makes_room: ClassVar[bool] = False
 
     def __init__(self, client: Commands) -> None:
         self._client = client
         shared = importlib.resources.files("threadkit.storage").joinpath("lua")
-        self._source = "".join(shared.joinpath(name).read_text(encoding="utf-8") for name in self.uses) + self.source()
+        flags = "#!lua flags=allow-oom\n" if self.makes_room else ""
+        used = "".join(shared.joinpath(name).read_text(encoding="utf-8") for name in self.uses)
+        self._source = flags + used + self.source()
         self._sha = hashlib.sha1(self._source.encode(), usedforsecurity=False).hexdigest()
 
     @classmethod

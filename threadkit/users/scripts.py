@@ -47,6 +47,7 @@ class SaveSession(_UserScript):
 
 class EndSessions(_UserScript):
     file = "end_sessions.lua"
+    makes_room = True
     repeatable = False
 
     async def __call__(self, user_id: UserId, *, only: SessionId | str = "", keep: SessionId | str = "") -> int:
@@ -131,6 +132,7 @@ class ChangeProfile(_UserScript):
 
 class RemoveUser(_UserScript):
     file = "remove_user.lua"
+    makes_room = True
 
     async def __call__(self, user_id: UserId) -> None:
         keys = self._keys.user(user_id)

@@ -5,12 +5,14 @@ import time
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as StoreConnectionError
 from redis.exceptions import TimeoutError as StoreTimeoutError
 
+from tests.wait import until
 from threadkit.errors import CannotStart
 from threadkit.settings import StoreTuning
 from threadkit.storage.bundled import BundledStore
-from threadkit.storage.client import Store, StoreAddress, parse_url
+from threadkit.storage.client import Store, StoreAddress, close_client, parse_url
 
 
 async def test_the_200th_concurrent_command_waits_instead_of_failing(redis: Redis, bundled: BundledStore) -> None:
@@ -20,6 +22,30 @@ async def test_the_200th_concurrent_command_waits_instead_of_failing(redis: Redi
     finally:
         await store.close()
     assert answers == [True] * 200
+
+
+async def test_who_finds_all_connections_taken_is_told_so_after_a_while(redis: Redis, bundled: BundledStore) -> None:
+    store = Store(bundled.address, StoreTuning(wait_for_connection_s=0.1))
+    client = store.waiting_client()
+    holders = [asyncio.create_task(client.blpop([f"never-{number}"], timeout=0)) for number in range(8)]
+    try:
+        await until(lambda: _blocked(redis, 8), "all connections to be taken")
+        started = time.monotonic()
+        with pytest.raises(StoreConnectionError, match="No connection available"):
+            await client.ping()
+        assert time.monotonic() - started < 2
+        holders.pop().cancel()
+        await until(client.ping, "a connection to be free again")
+    finally:
+        for holder in holders:
+            holder.cancel()
+        await asyncio.gather(*holders, return_exceptions=True)
+        await close_client(client)
+        await store.close()
+
+
+async def _blocked(redis: Redis, count: int) -> bool:
+    return bool((await redis.info("clients"))["blocked_clients"] == count)
 
 
 async def test_a_command_that_times_out_is_not_sent_again(redis: Redis, bundled: BundledStore) -> None:

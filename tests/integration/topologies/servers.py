@@ -224,7 +224,8 @@ def has_all_of(replica: Server, primary: Server) -> bool:
     WAIT cannot tell: it speaks of what its own connection has written.
     """
     confirmed = int(primary.ask("INFO", "replication")["master_repl_offset"])
-    return is_linked(replica) and int(replica.ask("INFO", "replication")["slave_repl_offset"]) >= confirmed
+    received = replica.ask("INFO", "replication")
+    return received.get("master_link_status") == "up" and int(received["slave_repl_offset"]) >= confirmed
 
 
 def free_ports(count: int) -> list[int]:

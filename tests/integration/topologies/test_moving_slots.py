@@ -1,0 +1,78 @@
+"""A site's keys move to another node of the cluster while people write there: MOVED, ASK and TRYAGAIN. G15."""
+
+import asyncio
+import os
+
+import httpx
+import pytest
+
+from tests.integration.comments.test_comments import URL, read
+from tests.integration.topologies.nodes import on_cluster
+from tests.integration.topologies.servers import Cluster, Server
+from tests.people import Person, create
+from tests.wait import until
+from threadkit.app import Application
+from threadkit.sites.model import NewSite
+
+pytestmark = on_cluster
+IS_LONG = bool(os.environ.get("THREADKIT_SOAK"))
+TIMES = 20 if IS_LONG else 2  # there and back again
+
+
+def move(topology: Cluster, slot: int, source: Server, target: Server) -> None:
+    """As the operator's own tools do it, a few keys at a time."""
+    source_id, target_id = source.ask("CLUSTER MYID"), target.ask("CLUSTER MYID")
+    target.ask("CLUSTER SETSLOT", slot, "IMPORTING", source_id)
+    source.ask("CLUSTER SETSLOT", slot, "MIGRATING", target_id)
+    while keys := source.ask("CLUSTER GETKEYSINSLOT", slot, 3):
+        source.ask("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+    for server in (target, source, *topology.servers):
+        server.ask("CLUSTER SETSLOT", slot, "NODE", target_id)
+
+
+class Writer:
+    def __init__(self, person: Person) -> None:
+        self._person = person
+        self.confirmed: dict[str, str] = {}
+        self.is_over = False
+
+    async def work(self) -> None:
+        number = 0
+        while not self.is_over:
+            number += 1
+            text = f"number {number}"
+            answer = await self._person.call("POST", "/v1/comments", {"page_url": URL, "content": text})
+            if answer.status_code == 200:
+                self.confirmed[answer.json()["comment"]["i"]] = text
+            else:
+                assert answer.status_code == 503, answer.text
+                assert answer.headers["retry-after"]
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.timeout(900 if IS_LONG else 120)
+async def test_nothing_is_lost_or_doubled_while_a_site_moves_to_another_node(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, topology: Cluster
+) -> None:
+    config = app.services.keys.site(new_site.site.id).config()
+    slot = int(topology.servers[0].ask("CLUSTER KEYSLOT", config))
+    home = topology.home_of(config)
+    away = next(server for server in topology.servers if server is not home)
+    writer = Writer(await create(http, new_site, "ada"))
+    writing = asyncio.create_task(writer.work())
+    source, target = home, away
+    try:
+        for _ in range(TIMES):
+            await asyncio.to_thread(move, topology, slot, source, target)
+            source, target = target, source
+            before = len(writer.confirmed)
+            await until(lambda: len(writer.confirmed) > before + 3, "writing to go on")  # noqa: B023
+    finally:
+        writer.is_over = True
+        if source is away:
+            await asyncio.to_thread(move, topology, slot, away, home)
+    await writing
+    keys, redis = app.services.keys.site(new_site.site.id), app.services.store.redis
+    assert {one: await redis.hget(keys.comment(one), "content") for one in writer.confirmed} == writer.confirmed
+    texts = [comment["t"] for comment in (await read(http, new_site, sort="new"))["tree"]["c"]]
+    assert len(set(texts)) == len(texts)
