@@ -48,12 +48,12 @@ def header(text: str) -> str:
 def hostile(number: int, text: str, site: NewSite) -> httpx.Request:
     """Secrets where they belong and where they do not; hostile text everywhere."""
     odd = quote(text[:1000], safe="")
-    paths = (f"/v1/site{odd}", f"/v1/comments?page_url={odd}", f"/setup?token={SECRET}{odd}", f"/{odd}?key={SECRET}")
-    paths += (
+    paths = [f"/v1/site{odd}", f"/v1/comments?page_url={odd}", f"/setup?token={SECRET}{odd}", f"/{odd}?key={SECRET}"]
+    paths += [
         f"/v1/auth/verify-otp?code={SECRET}",
         f"/auth/google/callback?code={SECRET}&state={odd}",
         "/v1/auth/login",
-    )
+    ]
     body = {"email": f"{SECRET}@example.org", "password": SECRET, "code": SECRET, "content": text, "name": text}
     headers = {
         "projectid": site.secret_key if number % 2 else f"tk_sec_{SECRET}",
