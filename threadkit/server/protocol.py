@@ -129,13 +129,18 @@ class ReadersProtocol(HttpToolsProtocol):
             self._refuse(b"408 Request Timeout")
 
     def _refuse(self, status: bytes) -> None:
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-            self.transport.write(b"HTTP/1.1 %b\r\n%bcontent-length: 0\r\n%b\r\n" % (status, _MANNERS, _LAST))
+        if self.cycle is None or self.cycle.response_complete:
+            self._write_status(status)
         self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """What cannot be read gets no further than here, and has manners all the same."""
-        self._refuse(b"400 Bad Request")
+        """What cannot be read gets no further than here, and is answered with the same headers as everything else."""
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            self._write_status(b"400 Bad Request")
+        self.transport.close()
+
+    def _write_status(self, status: bytes) -> None:
+        self.transport.write(b"HTTP/1.1 %b\r\n%bcontent-length: 0\r\n%b\r\n" % (status, _MANNERS, _LAST))
 
     def _stop_watching(self) -> None:
         if self._watch is not None:
