@@ -273,7 +273,7 @@ async def test_everybody_gets_in_where_they_may_and_nowhere_else(
 ) -> None:
     leaving = {("DELETE", "/v1/users/me"), ("DELETE", "/v1/users/me/sessions"), ("POST", "/v1/auth/logout")}
     leaving |= {("POST", "/api/auth/logout")}
-    wrong = []
+    wrong, asked = [], 0
     for method, template in sorted(ROUTES, key=lambda route: route in leaving):
         kind = ROUTES[method, template]
         path = template.replace("{path}", "x").replace("{name}", "x.svg").replace("{provider}", "google")
@@ -288,6 +288,7 @@ async def test_everybody_gets_in_where_they_may_and_nowhere_else(
         answer = await http.request(
             method, path, json={} if method in ("POST", "PUT", "PATCH") else None, headers=headers
         )
+        asked += 1
         if answer.status_code >= 500 or (refusal is not None and answer.status_code != refusal):
             wrong.append(f"{caller}: {method} {path} answered {answer.status_code}, expected {refusal}")
         if refusal is None and kind != "open" and answer.status_code in (401, 403):
@@ -295,3 +296,4 @@ async def test_everybody_gets_in_where_they_may_and_nowhere_else(
             if code not in ("method_off", "site_mismatch", "invalid_refresh_token", "sites_are_made_on_the_server"):
                 wrong.append(f"{caller}: {method} {path} was refused: {code}")
     assert wrong == []
+    print(f"\nG8: {caller}: {asked} routes as the table says")

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from threadkit.text import TooComplex, find_mentions, render, warm_up
 LENGTH = 10_000
 LIMIT_MS = 50
 REFERENCE_MS = 1.5
+FUZZED_S = 600 if os.environ.get("THREADKIT_SOAK") else 1
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
 
@@ -135,6 +137,21 @@ def test_every_hostile_shape_is_rendered_or_refused_in_time() -> None:
     # A machine that runs other tests beside this one is slower by more than any measure of it tells; what this
     # guards against is a shape whose cost grows out of bounds, and that shows by far more than this factor.
     assert {name: round(ms) for name, ms in slow.items() if ms > 4 * LIMIT_MS} == {}
+    print(f"\nG7: the worst of {len(slow)} shapes takes {max(slow.values()):.0f} ms")
+
+
+@pytest.mark.timeout(FUZZED_S + 120)
+def test_mixtures_of_hostile_shapes_are_rendered_or_refused_in_time() -> None:
+    """THREADKIT_SOAK=1 goes on for ten minutes, and elsewhere each time."""
+    warm_up()
+    dice, makers = Random() if FUZZED_S > 60 else Random(7), list(SHAPES.values())
+    worst, tried, until_s = 0.0, 0, time.monotonic() + FUZZED_S
+    while time.monotonic() < until_s:
+        parts = [dice.choice(makers)(dice.choice((20, 300, 3000))) for _ in range(dice.randint(2, 40))]
+        source = dice.choice(("", " ", "\n", "\n\n")).join(parts)[:LENGTH]
+        worst, tried = max(worst, took_ms(source)), tried + 1
+    assert worst <= 4 * LIMIT_MS
+    print(f"\nG7: the worst of {tried} mixtures takes {worst:.0f} ms")
 
 
 def test_finding_mentions_is_bounded_by_the_same_budget() -> None:

@@ -24,7 +24,7 @@ SECURITY: list[tuple[bytes, bytes]] = [
     (b"permissions-policy", b"geolocation=(), microphone=(), camera=()"),
     (b"cross-origin-resource-policy", b"cross-origin"),
 ]
-_DEFAULTS: list[tuple[bytes, bytes]] = [
+DEFAULTS: list[tuple[bytes, bytes]] = [
     (b"content-security-policy", API_POLICY),
     (b"cache-control", b"no-store"),
 ]
@@ -122,11 +122,13 @@ class _Exchange:
         await self._send(message)
 
     def _with_manners(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        if self.status >= 400:  # however long the answer to a better request may be kept
+            headers = [header for header in headers if header[0].lower() != b"cache-control"]
         present = {name.lower() for name, _ in headers}
         if _says_who_may_frame(headers):
             present.add(b"x-frame-options")
         headers += [header for header in SECURITY if header[0] not in present]
-        headers += [header for header in _DEFAULTS if header[0] not in present]
+        headers += [header for header in DEFAULTS if header[0] not in present]
         headers.append((b"x-request-id", self.request_id.encode()))
         if standing := self.scope["state"].get("standing"):
             headers += standing.headers()

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from threadkit.comments.fast_lane import PATH
+from threadkit.http.manners import DEFAULTS, SECURITY
 
 _ASKED = PATH.encode() + b"?"
 _UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\n"
 _LAST = b"connection: close\r\n"
+_MANNERS = b"".join(b"%b: %b\r\n" % header for header in (*SECURITY, *DEFAULTS))
 LONGEST_HEAD = 65_536
 LEAVE_S = 1.0
 
@@ -29,6 +31,7 @@ class _Answered:
     """Stands where uvicorn keeps the request at work, and says that there is none."""
 
     response_complete = True
+    response_started = True
     message_event = asyncio.Event()
 
 
@@ -49,6 +52,7 @@ class _Refused:
     """Stands there until the refusal is written, so that requests behind it wait for their turn."""
 
     response_complete = False
+    response_started = False
     message_event = asyncio.Event()
     body = _Dropped()
 
@@ -126,8 +130,17 @@ class ReadersProtocol(HttpToolsProtocol):
 
     def _refuse(self, status: bytes) -> None:
         if self.cycle is None or self.cycle.response_complete:
-            self.transport.write(b"HTTP/1.1 %b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status)
+            self._write_status(status)
         self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """What cannot be read gets no further than here, and is answered with the same headers as everything else."""
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            self._write_status(b"400 Bad Request")
+        self.transport.close()
+
+    def _write_status(self, status: bytes) -> None:
+        self.transport.write(b"HTTP/1.1 %b\r\n%bcontent-length: 0\r\n%b\r\n" % (status, _MANNERS, _LAST))
 
     def _stop_watching(self) -> None:
         if self._watch is not None:

@@ -116,6 +116,7 @@ async def test_nobody_else_can_tell_the_worlds_apart(worlds: Worlds, hide: Calla
         after = await worlds.seen(person)
         differing = [path for path, answer in after.items() if answer != before[name][path]]
         assert differing == [], f"{name} can tell by {differing}: {before[name][differing[0]]} {after[differing[0]]}"
+    print(f"\nG10: {hide.__name__}: {len(before['nobody'])} answers for {len(lookers)} readers, 0 bytes differ")
 
 
 async def test_the_comparison_notices_what_is_shown(worlds: Worlds) -> None:

@@ -44,7 +44,7 @@ async def test_no_cut_of_the_line_costs_a_reader_a_comment(town: Town, store: Bu
             before = len(writer.texts)
             await until(lambda: len(writer.texts) > before + 3, "some comments")  # noqa: B023
             cut_at = loop.time()
-            assert await client.execute_command("CLIENT", "KILL", "TYPE", "pubsub"), "nobody listened"  # type: ignore[no-untyped-call]
+            assert await client.client_kill_filter(_type="pubsub"), "nobody listened"
             await until(lambda: all(mirror.resyncs >= cut for mirror in mirrors), "resync")  # noqa: B023
             slowest_s = max(slowest_s, loop.time() - cut_at)
         stopping.set()

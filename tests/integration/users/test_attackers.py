@@ -13,6 +13,7 @@ from threadkit.app import Application
 from threadkit.sites.model import NewSite
 
 CLAIMS = 1000
+AT_ONCE = 100
 EMAIL = "grace@example.org"
 SPOOFED = ("x-forwarded-for", "x-real-ip", "forwarded", "x-client-ip", "true-client-ip", "cf-connecting-ip")
 
@@ -30,9 +31,13 @@ def claim(number: int) -> dict[str, str]:
 
 
 async def answered(http: httpx.AsyncClient, site: NewSite, path: str, *bodies: dict[str, str]) -> list[int]:
-    """The statuses of so many at once, each claiming another address."""
-    asked = [post(http, site, path, body, **claim(number)) for number, body in enumerate(bodies)]
-    return [answer.status_code for answer in await asyncio.gather(*asked)]
+    """The statuses of many at once, each claiming another address."""
+    statuses: list[int] = []
+    for start in range(0, len(bodies), AT_ONCE):
+        some = enumerate(bodies[start : start + AT_ONCE], start)
+        asked = [post(http, site, path, body, **claim(number)) for number, body in some]
+        statuses += [answer.status_code for answer in await asyncio.gather(*asked)]
+    return statuses
 
 
 def logins(of: str | None = None) -> list[dict[str, str]]:
