@@ -155,6 +155,10 @@ async def test_the_same_texts_would_be_noticed_if_nobody_cleaned_them(host: Host
     reader = await visit()
     await reader.page.add_init_script(WATCH)
     url = host.put("/control", host.line(url=talk.url), is_strict=False)
-    await show(reader, url, ["<img src=x onerror=alert(1)>", *(text for text in texts()[:300] if "onerror" in text)])
-    await reader.page.wait_for_function("() => fired.length > 5")
+    hostile = [
+        text for text in texts() if text.lower().startswith("<img") and "onerror" in text.lower() and "alert" in text
+    ]
+    await show(reader, url, ["<img src=x onerror=alert(1)>", "<svg></svg><form></form>", *hostile])
+    await reader.page.wait_for_function("() => fired.length >= 50")
+    print(f"\nG6: the control arm: {await reader.page.evaluate('fired.length')} executions")
     assert await reader.page.locator(FORBIDDEN).count() > 0

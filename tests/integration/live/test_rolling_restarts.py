@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from tests.integration.comments.test_comments import URL
-from tests.integration.live.ears import LiveServer
+from tests.integration.live.ears import Ear, LiveServer
 from tests.integration.live.houses import House, two_workers
 from tests.integration.live.test_events import page_of
 from tests.integration.live.test_program import workers_of
@@ -37,6 +37,7 @@ class Reader:
         self.seen: set[str] = set()
         self.away_s: list[float] = []
         self.is_there = False
+        self._pause_s = 0.1
 
     async def follow(self) -> None:
         left_at = None
@@ -44,9 +45,9 @@ class Reader:
             with contextlib.suppress(ConnectionClosed, InvalidHandshake, OSError, TimeoutError):
                 async with LiveServer.at(self._house.port, self._house.key) as ear:
                     await ear.subscribe(self._page_id)
-                    await self._look()
                     if left_at is not None:
                         self.away_s.append(time.monotonic() - left_at)
+                    await self._look()
                     self.is_there = True
                     try:
                         await self._listen(ear)
@@ -54,12 +55,10 @@ class Reader:
                         self.is_there, left_at = False, time.monotonic()
             await asyncio.sleep(self._pause_s)
 
-    _pause_s = 0.1
-
-    async def _listen(self, ear: object) -> None:
+    async def _listen(self, ear: Ear) -> None:
         self._pause_s = 0.1
         while True:
-            method, params = await ear.hear(seconds=3600)  # type: ignore[attr-defined]
+            method, params = await ear.hear(seconds=3600)
             if method == "new_comment":
                 self.seen.add(params["comment"]["i"])
             elif method == "restart":
