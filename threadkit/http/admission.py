@@ -21,6 +21,7 @@ from threadkit.http.metrics import Metrics
 from threadkit.problems import PROBLEM_JSON, problem_of
 from threadkit.ratelimit.model import Busy
 from threadkit.server.refusals import Refusals
+from threadkit.server.unread import unread
 from threadkit.settings import LimitSettings
 
 STANDING_S = 0.1
@@ -47,7 +48,7 @@ class Admission:
         self._refused = metrics.refused
         self.refusals = Refusals()
         self._inside = 0
-        self._left = 0
+        self._served = 0
         self._room = self._at_once
         self._alone_s = 0.001
         self._is_overloaded = False
@@ -80,13 +81,25 @@ class Admission:
         if self._may_enter():
             scope["state"][_PLACE] = self.enter()
             return None
+        return self._written(dict(scope["headers"]), with_body=method != b"HEAD")
+
+    def refuse_unread(self, data: bytes) -> bytes | None:
+        """The same for a request that need not even be read."""
+        if not self._is_overloaded or self._may_enter():
+            return None
+        found = unread(data)
+        if found is None or found.url.partition(b"?")[0] in _ALWAYS:
+            return None
+        given = {b"origin": found.origin, b"x-request-id": found.request_id}
+        return self._written({name: value for name, value in given.items() if value is not None}, with_body=True)
+
+    def _written(self, given: dict[bytes, bytes], *, with_body: bool) -> bytes:
         self._refused.inc()
-        given = dict(scope["headers"])
         _, lines, body = _refusal(given)
         return b"%bx-request-id: %b\r\n\r\n%b" % (
             lines,
             request_id_of(given).encode(),
-            b"" if method == b"HEAD" else body,
+            body if with_body else b"",
         )
 
     @property
@@ -121,13 +134,13 @@ class Admission:
     def _make_room(self, now_s: float) -> None:
         """Inside are as many as leave in the time that one takes. So this many make it three times what it takes alone,
         with a store next door as with one far away."""
-        per_second = self._left / (now_s - self._counted_since_s)
+        per_second = self._served / (now_s - self._counted_since_s)
         self._room = min(self._at_once, max(FEW, math.ceil(per_second * SLOWER * self._alone_s)))
         self._begin_to_count(now_s)
 
     def _begin_to_count(self, now_s: float) -> None:
         self._counted_since_s = now_s
-        self._left = 0
+        self._served = 0
 
     def enter(self) -> bool:
         """Whether nobody else is inside."""
@@ -136,13 +149,16 @@ class Admission:
 
     def leave(self) -> None:
         self._inside -= 1
-        self._left += 1
         if self._inside < self._room:
             self._full_since_s = None
 
+    def was_served(self) -> None:
+        self._served += 1
+
     def was_alone(self, took_s: float) -> None:
         """Towards the median, step by step: some requests take very long, and they say nothing about the others."""
-        self._alone_s *= STEP if took_s > self._alone_s else 1 / STEP
+        if not self._is_overloaded:  # or it would be the time that refusing others takes
+            self._alone_s *= STEP if took_s > self._alone_s else 1 / STEP
 
 
 class _Visit:
@@ -178,7 +194,9 @@ class _Visit:
             self._enter()
 
     async def send(self, message: Message) -> None:
-        self._is_answered = True
+        if not self._is_answered:
+            self._is_answered = True
+            self._admission.was_served()
         self._leave()
         await self._send(message)
 

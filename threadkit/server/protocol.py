@@ -72,6 +72,7 @@ class ReadersProtocol(HttpToolsProtocol):
     _is_leaving = False
     _is_upgraded = False
     _refusal = b""
+    _is_between = True  # the next byte is the first of a request
 
     # --- Slow and endless senders ------------------------------------------------------------------------------------
 
@@ -91,7 +92,10 @@ class ReadersProtocol(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def data_received(self, data: bytes) -> None:
+        if self._is_between and self._is_refused_unread(data):
+            return
         super().data_received(data)
+        self._is_between = self._since is None and self._is_head and not self._is_upgraded
         if self._is_head and self._since is not None:
             self._head_bytes += len(data)
             if self._head_bytes > LONGEST_HEAD:
@@ -215,10 +219,25 @@ class ReadersProtocol(HttpToolsProtocol):
         refusal = admission.refuse_at_once(self.parser.get_method(), self.url, self.scope)
         if refusal is None:
             return False
+        self._refuse_later(refusal, admission)
+        return True
+
+    def _is_refused_unread(self, data: bytes) -> bool:
+        admission = getattr(self.app, "admission", None)
+        if admission is None or not self._is_idle() or self._is_leaving or self.flow.write_paused or self.root_path:
+            return False
+        refusal = admission.refuse_unread(data)
+        if refusal is None:
+            return False
+        self._unset_keepalive_if_required()
+        self._since = None
+        self._refuse_later(refusal, admission)
+        return True
+
+    def _refuse_later(self, refusal: bytes, admission: Any) -> None:
         self._refusal = refusal
         self.cycle = _REFUSED
         admission.refusals.add(self, self.loop)
-        return True
 
     def write_refusal(self) -> None:
         if self.transport.is_closing():
