@@ -26,7 +26,7 @@ from threadkit.settings import LimitSettings
 
 STANDING_S = 0.1
 CALM_S = 1.0
-FEW = 6
+FEW = 4
 """With fewer inside, a worker has nothing to do while the store answers."""
 SLOWER = 3
 STEP = 1.05

@@ -120,7 +120,7 @@ async def test_ten_times_what_can_be_done(server: Server, votes: list[bytes]) ->
     assert after.count(503) <= after.count(200) * 0.02
     # Beside other tests the short one's numbers swing too much to be held to more.
     assert crowd.count(200) / SECONDS >= capacity * (0.5 if IS_LONG else 0.1)
-    assert guests.p99_ms() <= max(3 * unloaded.p99_ms(), 30 if IS_LONG else 1000)
+    assert guests.p99_ms() <= max(3 * unloaded.p99_ms(), 0 if IS_LONG else 1000)
     assert guests.p99_ms(503) <= (50 if IS_LONG else 1000)
     assert after.p99_ms() <= max(3 * unloaded.p99_ms(), 30 if IS_LONG else 1000)
 
