@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 import uvicorn
 
+from tests.wait import until
+from threadkit.http import admission
 from threadkit.http.admission import Admission
 from threadkit.http.metrics import Metrics
-from threadkit.server import serve
+from threadkit.server import refusals, serve
 from threadkit.server.protocol import ReadersProtocol
 from threadkit.settings import LimitSettings, Settings
 
@@ -92,6 +94,12 @@ class Crowd:
         return self.clients[-1]
 
 
+@pytest.fixture(autouse=True)
+def without_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns can be counted, milliseconds cannot."""
+    monkeypatch.setattr(refusals, "HOLD_S", 0.0)
+
+
 @pytest.fixture
 async def crowd() -> Any:
     made = Crowd()
@@ -120,9 +128,9 @@ async def test_many_refusals_are_written_over_several_turns(crowd: Crowd) -> Non
     many = [crowd.client() for _ in range(100)]
     for client in many:
         client.says(ASK)
-    await turns(1)
+    await turns(2)
     assert 0 < sum(len(client.statuses) for client in many) <= 10
-    await turns(50)
+    await turns(100)
     assert all(client.statuses == [b"503"] for client in many)
 
 
@@ -157,6 +165,40 @@ async def test_somebody_who_hangs_up_before_being_refused_disturbs_nobody(crowd:
     gone.close()
     await turns(2)
     assert (gone.statuses, client.statuses) == ([], [b"503"])
+
+
+async def test_a_write_in_one_piece_is_refused_unread_and_its_line_goes_on(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "STANDING_S", 0.0)
+    inside, other, client = crowd.client(), crowd.client(), crowd.client()
+    inside.says(ASK)
+    other.says(ASK)
+    for _ in range(2):
+        client.says(
+            b"POST /v1/comments HTTP/1.1\r\nhost: x\r\norigin: https://a.example\r\ncontent-length: 4\r\n\r\nbody"
+        )
+        await turns(3)
+    assert not hasattr(client.protocol, "url"), "it was read"
+    assert client.statuses == [b"503", b"503"]
+    assert client.heard.count(b"\r\naccess-control-allow-origin: https://a.example\r\n") == 2
+    crowd.app.may_go.set()
+    await turns(5)
+    client.says(b"POST /v1/comments HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody")
+    await turns(5)
+    assert client.statuses == [b"503", b"503", b"200"]
+
+
+async def test_whoever_is_refused_waits_a_moment_before_asking_again(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusals, "HOLD_S", 0.02)
+    inside, client = crowd.client(), crowd.client()
+    inside.says(ASK)
+    asked = time.perf_counter()
+    client.says(ASK)
+    await until(lambda: bool(client.statuses), "the refusal")
+    assert time.perf_counter() - asked >= 0.015
 
 
 @pytest.mark.parametrize("path", [b"/health", b"/healt%68"])
