@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from threadkit.backup.erasures import ErasedAgain, ErasureJournal, erase_again
 from threadkit.backup.file import unlock
@@ -19,12 +18,12 @@ from threadkit.backup.restoring import RestoreService
 from threadkit.backup.service import BackupService, check
 from threadkit.cli.common import (
     Sentences,
-    err,
     fail,
     json_option,
     out,
     print_json,
     print_table,
+    progress_bar,
     settings_of,
     store_options,
     with_services,
@@ -232,15 +231,7 @@ async def _open_unstamped(settings: Settings) -> AsyncIterator[Services]:
 
 @contextlib.contextmanager
 def _progress(what: str, *, is_shown: bool) -> Iterator[Show]:
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-        disable=not is_shown or not err.is_terminal,
-    ) as progress:
+    with progress_bar(is_silent=not is_shown) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 

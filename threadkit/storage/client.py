@@ -253,5 +253,6 @@ class _SentinelPool(_InTurn, SentinelConnectionPool):
     async def _keep_asking(self) -> None:
         while True:
             await asyncio.sleep(ASK_SENTINELS_EVERY_S)
+            # Without sentinels we stay where we are; whoever needs a new connection says that there are none.
             with contextlib.suppress(RedisError, OSError, TimeoutError):
                 await self.get_master_address()  # type: ignore[no-untyped-call]
