@@ -13,9 +13,11 @@ from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.client import PubSub
 from redis.asyncio.cluster import ClusterNode, ClusterPipeline
 
+from threadkit.storage.cluster import is_sharded
 from threadkit.storage.keys import SCHEMA, Entry
 
 _TAG = re.compile(r"^\{[^}]+\}")
+_AS_DOCUMENTED = {"ssubscribe": "subscribe", "sunsubscribe": "unsubscribe", "smessage": "message"}
 _OWNER = {"SiteKeys": "site_id", "UserKeys": "user_id", "ClientKeys": "client"}
 
 
@@ -25,11 +27,7 @@ class DocumentedCluster(RedisCluster):
         self.hosts = hosts
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
-        words = await self.as_stored(args)
-        if words[0] == "PUBLISH":  # behind what scripts have published there, and not at another node ahead of it
-            await self.initialize()
-            options["target_nodes"] = self.get_node_from_key(words[1])
-        return await super().execute_command(*words, **options)
+        return await super().execute_command(*await self.as_stored(args), **options)
 
     def pipeline(self, transaction: Any = None, shard_hint: Any = None) -> ClusterPipeline:
         return _Pipeline(self)  # type: ignore[abstract]  # the library's own class is so too
@@ -79,6 +77,8 @@ class DocumentedCluster(RedisCluster):
         keys = slice(3, 3 + int(words[2])) if words[0] in ("EVAL", "EVALSHA") else slice(1, 2)
         result = list(words)
         result[keys] = [await self.stored(name, known) for name in words[keys]]
+        if words[0] == "PUBLISH" and is_sharded(result[1]):
+            result[0] = "SPUBLISH"
         return result
 
     async def stored(self, name: Any, known: dict[str, list[str]] | None = None) -> Any:
@@ -111,7 +111,7 @@ class _Pipeline(ClusterPipeline):
 
 
 class _Ear(PubSub):
-    """At any node: what is published at one is heard at all."""
+    """At the node that has the channel; what it says there of shards is called as on a single server."""
 
     def __init__(self, cluster: DocumentedCluster) -> None:
         self._cluster = cluster
@@ -120,7 +120,16 @@ class _Ear(PubSub):
         super().__init__(self._node.connection_pool)
 
     async def subscribe(self, *channels: Any, **handlers: Any) -> None:
-        await super().subscribe(*[await self._cluster.stored(channel) for channel in channels], **handlers)
+        (channel,) = [await self._cluster.stored(channel) for channel in channels]
+        await self._cluster.initialize()
+        home = self._cluster.get_node_from_key(channel)
+        assert home is not None
+        self._node.connection_pool.connection_kwargs.update(host=home.host, port=home.port)
+        await super().ssubscribe(channel, **handlers)
+
+    async def handle_message(self, response: Any, ignore_subscribe_messages: bool = False) -> Any:
+        message = await super().handle_message(response, ignore_subscribe_messages)  # type: ignore[no-untyped-call]
+        return message and message | {"type": _AS_DOCUMENTED.get(message["type"], message["type"])}
 
     async def aclose(self) -> None:
         await super().aclose()  # type: ignore[no-untyped-call]

@@ -67,7 +67,7 @@ class DividedGroup:
 
     def isolate_primary(self) -> None:
         """From sentinels and replicas; who else knows its address still reaches it."""
-        self.wires[self.primary.port].cut(only_from=STORES)
+        self.wires[self.primary.port].cut(STORES)
 
     def successor(self) -> Server | None:
         """The replica that has been made the primary."""

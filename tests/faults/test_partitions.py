@@ -84,7 +84,7 @@ async def test_a_primary_that_is_alone_confirms_no_longer_than_it_is_said(
         gone = await load.gone(app, new_site.site.id)
         last_s = max((load.confirmed_at[change] - cut_at for change in gone), default=0.0)
         print(
-            f"partition {number + 1}, {'bounded' if is_bounded else 'as it comes'}: replaced after {failed_over_s:.1f} s, "
+            f"\nG15: partition {number + 1}, {'bounded' if is_bounded else 'as it comes'}: replaced after {failed_over_s:.1f} s, "
             f"back after {back_s:.1f} s, {refused} refused; {len(gone)} of {len(load.confirmed)} confirmed changes lost, "
             f"the last one confirmed {last_s:.1f} s after the cut"
         )

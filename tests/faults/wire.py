@@ -10,7 +10,7 @@ class Wire:
     """Passes bytes on to a port of this machine.
 
     While it is cut nothing moves and nobody hangs up, as if a network dropped every packet: what was said arrives when it
-    is mended, and so does who called meanwhile. It can be cut for those only who call from one address.
+    is mended, and so does who called meanwhile. It can be cut for those only who call from certain addresses.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, target: int) -> None:
@@ -20,13 +20,13 @@ class Wire:
         self._loop = loop
         self._flows = asyncio.Event()
         self._flows.set()
-        self._only_from: str | None = None
+        self._only_from: frozenset[str] = frozenset()
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None] | None] = set()  # nobody else holds one whose caller has hung up
         self._server: asyncio.Server | None = None
 
-    def cut(self, *, only_from: str | None = None) -> None:
-        self._only_from = only_from
+    def cut(self, *only_from: str) -> None:
+        self._only_from = frozenset(only_from)
         self._loop.call_soon_threadsafe(self._flows.clear)
 
     def mend(self) -> None:
@@ -83,7 +83,7 @@ class Wire:
         writer.close()
 
     async def _until_it_flows(self, caller: str) -> None:
-        if self._only_from in (None, caller):
+        if not self._only_from or caller in self._only_from:
             await self._flows.wait()
 
 

@@ -1,11 +1,17 @@
 """What a worker keeps of threads takes about as much memory as it counts."""
 
+import asyncio
+import gzip
+import random
 import tracemalloc
+from collections.abc import Callable, Collection
+
+import pytest
 
 from tests.make import ManualClock
-from threadkit.comments.model import PageTree, Thread
-from threadkit.comments.snapshots import Snapshots
-from threadkit.ids import PageId, SiteId, new_uuid
+from threadkit.comments.model import Comment, PageTree, Status, Thread, TreeComment
+from threadkit.comments.snapshots import LARGEST_AT_ONCE, Key, Snapshot, Snapshots
+from threadkit.ids import CommentId, PageId, SiteId, UserId, new_uuid
 from threadkit.pages.model import Page
 from threadkit.pages.queries import FoundPage
 from threadkit.storage.keys import Keys
@@ -25,6 +31,12 @@ class Deaf:
 
     async def unsubscribe(self, channel: str, receiver: Receiver) -> None:
         self._receivers.pop(channel, None)
+
+    def on_back(self, look_again: Callable[[Collection[str]], None]) -> None:
+        self._look_again = look_again
+
+    def is_back(self) -> None:
+        self._look_again(list(self._receivers))
 
 
 async def test_pages_that_nobody_wrote_on_cannot_take_more_than_the_budget() -> None:
@@ -56,3 +68,61 @@ async def test_pages_that_nobody_wrote_on_cannot_take_more_than_the_budget() -> 
     finally:
         tracemalloc.stop()
     assert 2 * MEBIBYTE < taken < 6 * MEBIBYTE
+
+
+async def test_a_look_from_before_a_gap_makes_nothing_fresh_after_it() -> None:
+    """Readers who are told to look again must not find what they had."""
+    clock, listener, page_id = ManualClock(), Deaf(), PageId(new_uuid())
+    snapshots = Snapshots(clock=clock, keys=Keys(), listener=listener)  # type: ignore[arg-type]
+    key: Key = (SiteId(new_uuid()), 1, page_id, "new", None)
+    is_answered = asyncio.Event()
+
+    async def page() -> FoundPage:
+        await is_answered.wait()
+        return FoundPage(page_id, Page(site_id=SiteId(""), url="", version=1), 0)
+
+    async def make(found: FoundPage) -> Thread:
+        return Thread(page_id=found.id, tree=PageTree([], 0), total=0)
+
+    is_answered.set()
+    await snapshots.get(key, page=page, make=make)
+    clock.advance(seconds=2)
+    is_answered.clear()
+    looking = asyncio.create_task(snapshots.get(key, page=page, make=make))
+    await asyncio.sleep(0)
+    listener.is_back()  # the answer is under way, and somebody has written since
+    is_answered.set()
+    await looking
+    assert snapshots.fresh(key) is None
+
+
+@pytest.mark.parametrize("letters", ["a", "".join(map(chr, range(0x100, 0x3000)))], ids=["plain", "incompressible"])
+async def test_a_large_thread_is_compressed_beside_its_readers_and_counts_no_less_than_it_takes(letters: str) -> None:
+    text = "".join(random.Random(1).choices(letters, k=LARGEST_AT_ONCE))
+    when = "2026-01-01T00:00:00.000Z"
+    comment = Comment(
+        id=CommentId("c"),
+        site_id=SiteId("s"),
+        page_id=PageId("p"),
+        page_url="https://blog.example.org/",
+        author_id=UserId("a"),
+        author_name="ada",
+        content=text,
+        content_html="",
+        render_version=1,
+        status=Status.APPROVED,
+        created_at=when,
+        updated_at=when,
+    )
+    thread = Thread(page_id=PageId("p"), tree=PageTree([TreeComment.of(comment)], 0), total=1)
+    snapshot = Snapshot.of(thread, FoundPage(PageId("p"), Page(site_id=SiteId("s"), url=""), 0), 0, mark="1")
+    counted, was_compressing = snapshot.size, snapshot.is_compressing
+    await snapshot.until_compressed()
+    assert (was_compressing, snapshot.is_compressing) == (True, False)
+    assert snapshot.size == counted >= len(snapshot.body) + len(snapshot.compressed or b"")
+    if letters == "a":
+        assert snapshot.compressed is not None
+        assert gzip.decompress(snapshot.compressed) == snapshot.body
+        assert (b"content-length", str(len(snapshot.compressed)).encode()) in snapshot.head_compressed.listed
+    else:
+        assert snapshot.compressed is None, "it takes more room than was counted"

@@ -11,7 +11,7 @@ import functools
 import gzip
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any
 
 import msgspec
@@ -60,6 +60,8 @@ class Snapshot:
     """One thread in one order, ready to be sent."""
 
     __slots__ = (
+        "_compressing",
+        "_same",
         "body",
         "checked_ms",
         "compressed",
@@ -69,49 +71,74 @@ class Snapshot:
         "head_known",
         "made_ms",
         "page_id",
+        "size",
         "version",
         "views",
     )
 
-    def __init__(
-        self, body: bytes, compressed: bytes | None, found: FoundPage, views: int | None, now_ms: int, *, mark: str
-    ) -> None:
+    def __init__(self, body: bytes, found: FoundPage, views: int | None, now_ms: int, *, mark: str) -> None:
         """`mark` is what the ETag says beside the page's version and views."""
         self.body = body
-        self.compressed = compressed
+        self.compressed: bytes | None = None
+        self._compressing: asyncio.Future[bytes] | None = None
+        self.size = BYTES_BESIDE + len(body)
         self.page_id = found.id
         self.version = found.page.version
         self.views = views
         self.etag = f'"{found.id[:8]}-{self.version}-{views or 0}-{mark}"'.encode()
         self.made_ms = self.checked_ms = now_ms
         # The parts of the answer's head that are the same for everybody.
-        same = [*SECURITY, (b"content-security-policy", API_POLICY), (b"etag", self.etag), *_HOW_TO_KEEP]
-        self.head_known = Head(*same)
-        self.head = Head(*same, *_length(self.body))
-        self.head_compressed = Head(*same, (b"content-encoding", b"gzip"), *_length(self.compressed or b""))
+        self._same = [*SECURITY, (b"content-security-policy", API_POLICY), (b"etag", self.etag), *_HOW_TO_KEEP]
+        self.head_known = Head(*self._same)
+        self.head = self.head_compressed = Head(*self._same, *_length(self.body))
 
     @classmethod
-    async def of(cls, answer: Answer, found: FoundPage, now_ms: int, *, mark: str) -> "Snapshot":
-        body = msgspec.json.encode(answer)
-        compressed = None
-        if len(body) > LARGEST_AT_ONCE:
-            compressed = await asyncio.to_thread(_compress, body)
-        elif len(body) >= SMALLEST_TO_COMPRESS:
-            compressed = _compress(body)
+    def of(cls, answer: Answer, found: FoundPage, now_ms: int, *, mark: str) -> "Snapshot":
         shows_views = isinstance(answer, Thread) and answer.pageviews is not msgspec.UNSET
-        return cls(body, compressed, found, found.views if shows_views else None, now_ms, mark=mark)
+        views = found.views if shows_views else None
+        made = cls(msgspec.json.encode(answer), found, views, now_ms, mark=mark)
+        if len(made.body) >= SMALLEST_TO_COMPRESS:
+            made._compress()
+        return made
+
+    @property
+    def is_compressing(self) -> bool:
+        return self._compressing is not None
+
+    async def until_compressed(self) -> None:
+        """For whoever would rather wait a moment than read it as it is."""
+        if self._compressing is not None:
+            await asyncio.wait([self._compressing])
+
+    def _compress(self) -> None:
+        """A large one is compressed beside its first readers."""
+        if len(self.body) <= LARGEST_AT_ONCE:
+            compressed = _compressed(self.body)
+            self.size += len(compressed)
+            self._take(compressed)
+            return
+        room = len(self.body) // 2  # taken now, so that what is kept does not grow behind the back of who counts it
+        self.size += room
+        self._compressing = asyncio.get_running_loop().run_in_executor(None, _compressed, self.body)
+
+        def take(done: "asyncio.Future[bytes]") -> None:
+            self._compressing = None
+            if not done.cancelled() and len(done.result()) <= room:
+                self._take(done.result())
+
+        self._compressing.add_done_callback(take)
+
+    def _take(self, compressed: bytes) -> None:
+        self.head_compressed = Head(*self._same, (b"content-encoding", b"gzip"), *_length(compressed))
+        self.compressed = compressed
 
     def still_shows(self, found: FoundPage, now_ms: int) -> bool:
         if (found.id, found.page.version) != (self.page_id, self.version):
             return False
         return self.views in (None, found.views) or now_ms - self.made_ms < VIEWS_LAG_MS
 
-    @property
-    def size(self) -> int:
-        return BYTES_BESIDE + len(self.body) + len(self.compressed or b"")
 
-
-def _compress(body: bytes) -> bytes:
+def _compressed(body: bytes) -> bytes:
     return gzip.compress(body, 6, mtime=0)
 
 
@@ -135,6 +162,7 @@ class Snapshots:
         self._of_page: dict[PageId, set[Key]] = {}
         self._making: dict[Key, asyncio.Future[Snapshot]] = {}
         self._elsewhere: dict[Key, PageId] = {}  # of those being made: where a moved page's thread is
+        listener.on_back(self._hear_again)
 
     def fresh(self, key: Key) -> Snapshot | None:
         """A snapshot that need not be checked again yet."""
@@ -173,11 +201,13 @@ class Snapshots:
     ) -> Snapshot:
         now_ms = self._clock.now_ms()
         found = await page()
-        if found.id != key[2]:
+        is_current = self._making.get(key) is asyncio.current_task()  # and not from before a change
+        if is_current and found.id != key[2]:
             self._elsewhere[key] = found.id
         kept = self._kept.get(key)
         if kept is not None and kept.still_shows(found, now_ms):
-            kept.checked_ms = now_ms
+            if is_current:
+                kept.checked_ms = now_ms
             self._kept.move_to_end(key)
             return kept
         drops = self._drops
@@ -189,8 +219,8 @@ class Snapshots:
             # Somebody wrote while we read: what was read may be a state that never was.
         else:
             # Good enough for those who wait now, under an ETag of its own; nobody after them gets it.
-            return await Snapshot.of(answer, read, now_ms, mark=f"unsettled-{secrets.token_hex(8)}")
-        made = await Snapshot.of(answer, found, now_ms, mark=str(key[1]))
+            return Snapshot.of(answer, read, now_ms, mark=f"unsettled-{secrets.token_hex(8)}")
+        made = Snapshot.of(answer, found, now_ms, mark=str(key[1]))
         if drops != self._drops:
             made.checked_ms = 0  # dropped meanwhile by our own writer: the next reader looks again
         self._keep(key, made)
@@ -198,12 +228,16 @@ class Snapshots:
 
     def drop(self, page_id: PageId) -> None:
         self._drops += 1
-        # What is being made may be from before this change: whoever asks from now on gets another.
-        for key in [key for key in self._making if page_id in (key[2], self._elsewhere.get(key))]:
-            del self._making[key]
+        self._make_no_longer(page_id)
         for key in self._of_page.pop(page_id, ()):
             if (gone := self._kept.pop(key, None)) is not None:
                 self._bytes -= gone.size
+
+    def _make_no_longer(self, page_id: PageId) -> None:
+        """What is being made may be from before a change: whoever asks from now on gets another."""
+        for key in [key for key in self._making if page_id in (key[2], self._elsewhere.get(key))]:
+            del self._making[key]
+            self._elsewhere.pop(key, None)
 
     def _made(self, key: Key, done: asyncio.Future[Snapshot]) -> None:
         if self._making.get(key) is done:
@@ -245,6 +279,18 @@ class Snapshots:
         kept = [self._kept[key] for key in self._of_page.get(page_id, ()) if key in self._kept]
         if version is not None and any(snapshot.version < version for snapshot in kept):
             self.drop(page_id)
+
+    def _hear_again(self, channels: Collection[str]) -> None:
+        """Nobody knows what was missed. Readers are told to look again, and must not find what they had."""
+        away = frozenset(channels)
+        checked_ms = self._clock.now_ms() - CHECK_EVERY_MS
+        for page_id, (channel, _) in self._watched.items():
+            if channel in away:
+                self._drops += 1
+                self._make_no_longer(page_id)
+                for key in self._of_page.get(page_id, ()):
+                    if (kept := self._kept.get(key)) is not None:
+                        kept.checked_ms = min(kept.checked_ms, checked_ms)
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import functools
 import random
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any
 
 import msgspec
@@ -302,13 +302,17 @@ class Hub:
 
     # --- What is heard ------------------------------------------------------------------------------------------------
 
-    def _hear_again(self) -> None:
-        """The store was away, and nobody knows what was missed: everybody must look again."""
+    def _hear_again(self, channels: Collection[str]) -> None:
+        """The store was away, and nobody knows what was missed: everybody must look again. In a cluster a part of it was,
+        and those look again who heard something from there."""
+        away = frozenset(channels)
         for room in self._rooms.values():
-            room.start_over()
-        self._spawn(self.check(self._signed_in()))
+            if self._channel(room) in away:
+                room.start_over()
+        people = [user_id for user_id in self._of_user if self._keys.user(user_id).channel() in away]
+        self._spawn(self.check([client for user_id in people for client in self._of_user[user_id]]))
         for client in self._clients:
-            if client.ears:
+            if any(channel in away for channel, _ in client.ears):
                 client.tell(resync(None))
 
     def _hear_of(self, user_id: UserId, text: str) -> None:

@@ -98,8 +98,8 @@ class Room:
             self.resync()
 
     def notice_loss(self) -> None:
-        """What the heartbeat before this one knew of and we still do not was lost: another node of a cluster can die,
-        with events on it, while our own connection stays."""
+        """What the heartbeat before this one knew of and we still do not was lost: while a slot moves, its events may
+        already be published at the node that it moves to."""
         if self.version is not None and self.version < self.version_in_store and not self._waiting:
             self.version = self.version_in_store
             self.resync()

@@ -10,6 +10,7 @@ import importlib.resources
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from redis.asyncio import RedisCluster
 from redis.exceptions import ConnectionError as StoreConnectionError
 from redis.exceptions import NoScriptError, RedisError
 
@@ -22,7 +23,8 @@ _RETRIES_S = (0.05, 0.2)
 class LuaScript:
     """One script of a slice. `uses` names shared functions of `storage/lua/` that stand in front of it; `repeatable`
     says that running it twice does what running it once does. `makes_room` is for what people must be able to do while the
-    store is full: take something away, or keep somebody from writing."""
+    store is full: take something away, or keep somebody from writing. `PUBLISH` is in a script the command that publishes:
+    its channels are keys of its site or person, so in a cluster they stay on their shard."""
 
     file: ClassVar[str]
     uses: ClassVar[tuple[str, ...]] = ()
@@ -33,8 +35,10 @@ class LuaScript:
         self._client = client
         shared = importlib.resources.files("threadkit.storage").joinpath("lua")
         flags = "#!lua flags=allow-oom\n" if self.makes_room else ""
-        used = "".join(shared.joinpath(name).read_text(encoding="utf-8") for name in self.uses)
-        self._source = flags + used + self.source()
+        text = "".join(shared.joinpath(name).read_text(encoding="utf-8") for name in self.uses) + self.source()
+        publish = "SPUBLISH" if isinstance(client, RedisCluster) else "PUBLISH"
+        words = f"local PUBLISH = '{publish}'\n" if "PUBLISH" in text else ""
+        self._source = flags + words + text
         self._sha = hashlib.sha1(self._source.encode(), usedforsecurity=False).hexdigest()
 
     @classmethod

@@ -17,7 +17,8 @@ from threadkit.storage.client import parse_url
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    with running(Cluster) as topology:
+    # A busy machine keeps nodes waiting, and nobody could take another's place here.
+    with running(Cluster, patience_ms=3_000) as topology:
         yield topology
 
 

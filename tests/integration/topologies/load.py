@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -37,6 +38,8 @@ class Load:
     refused: int = 0
     begun: int = 0
     """How many comments somebody has begun to post."""
+    slowest_s: float = 0
+    """How long somebody waited for an answer, whatever it was."""
     _is_over: bool = False
 
     @contextlib.asynccontextmanager
@@ -53,6 +56,11 @@ class Load:
     def is_confirmed_since(self, begun: int) -> bool:
         """Whether one of the comments was, that were begun after so many others."""
         return any(text and int(text.split()[1]) >= begun for _, text in self.confirmed)
+
+    def longest_pause_s(self, since: float) -> float:
+        """Between two confirmations, since some moment."""
+        times = [since, *(at for at in self.confirmed_at if at > since)]
+        return max((later - earlier for earlier, later in itertools.pairwise(times)), default=0.0)
 
     async def lost(self, app: Application, site_id: SiteId) -> tuple[int, int]:
         """How many confirmed changes are gone, of those that were replicated and of the others."""
@@ -95,7 +103,9 @@ class Load:
 
     async def _told(self, person: Person, method: str, path: str, body: object) -> httpx.Response | None:
         """The answer, if it is that all went well. What a replica has not received can neither be voted for nor edited."""
+        asked_at = time.monotonic()
         answer = await person.call(method, path, body)
+        self.slowest_s = max(self.slowest_s, time.monotonic() - asked_at)
         if answer.status_code == 200:
             return answer
         assert answer.status_code == 503 or (answer.status_code == 404 and path != "/v1/comments"), answer.text

@@ -78,14 +78,23 @@ class Cluster:
                 *("--cluster-node-timeout", str(patience_ms)),
                 # The default is that all of a cluster stops as soon as a part of it is missing.
                 *("--cluster-require-full-coverage", "no" if replicas else "yes"),
+                *self._announced(ports[number], ports[number + count]),
             )
             for number in range(count)
         ]
         self._bus_ports = ports[count:]
 
+    def _announced(self, port: int, bus_port: int) -> tuple[str, ...]:
+        """Options of a node that is reached elsewhere than where it listens."""
+        return ()
+
+    def reached_at(self, port: int) -> int:
+        """Where others reach what listens on a port."""
+        return port
+
     @property
     def url(self) -> str:
-        return "redis+cluster://" + ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
+        return "redis+cluster://" + ",".join(f"127.0.0.1:{self.reached_at(server.port)}" for server in self.servers)
 
     @property
     def primaries(self) -> list[Server]:
@@ -101,7 +110,8 @@ class Cluster:
 
     def replica_of(self, primary: Server) -> Server:
         roles = {server: server.ask("ROLE") for server in self.servers if server is not primary}
-        return next(server for server, role in roles.items() if role[0] == "slave" and role[2] == primary.port)
+        port = self.reached_at(primary.port)
+        return next(server for server, role in roles.items() if role[0] == "slave" and role[2] == port)
 
     def start(self) -> None:
         for number, server in enumerate(self.servers):
@@ -110,7 +120,8 @@ class Cluster:
         for number, server in enumerate(self.servers[:3]):
             server.ask("CLUSTER ADDSLOTSRANGE", number * SLOTS // 3, (number + 1) * SLOTS // 3 - 1)
         for server, bus_port in list(zip(self.servers, self._bus_ports, strict=True))[1:]:
-            self.servers[0].ask("CLUSTER MEET", "127.0.0.1", server.port, bus_port)
+            ports = self.reached_at(server.port), self.reached_at(bus_port)
+            self.servers[0].ask("CLUSTER MEET", "127.0.0.1", *ports)
         wait_for(self._all_know_each_other, "the nodes to know each other", seconds=60)
         for server, primary in zip(self.servers[3:], self.servers, strict=False):
             server.ask("CLUSTER REPLICATE", primary.ask("CLUSTER MYID"))
@@ -135,7 +146,7 @@ class Cluster:
         return next(server for server in self.servers if server.is_running)
 
     def _slots(self) -> dict[Server, tuple[int, int]]:
-        by_port = {server.port: server for server in self.servers}
+        by_port = {self.reached_at(server.port): server for server in self.servers}
         return {by_port[row[2][1]]: (row[0], row[1]) for row in self._anyone().ask("CLUSTER SLOTS")}
 
 

@@ -76,7 +76,7 @@ async def test_a_dead_node_means_503_and_its_return_is_noticed(
         async def is_refused_as_down() -> bool:
             return await status() == 503 and is_noticed()
 
-        await until(is_refused_as_down, "the cluster to be down")
+        await until(is_refused_as_down, "the cluster to be down", seconds=60)
         assert await status() == 503
         assert not await app.services.store.ping()
     finally:
@@ -85,11 +85,11 @@ async def test_a_dead_node_means_503_and_its_return_is_noticed(
     async def answers() -> bool:
         return await status() == 200
 
-    await until(answers, "the cluster to take comments again")
+    await until(answers, "the cluster to take comments again", seconds=60)
     assert (await read(http, new_site))["total"] == 2
     assert seen == {200, 503}
-    await until(topology.is_whole, "the cluster to be whole")
-    await until(lambda: app.services.listener.is_listening, "the listener")
+    await until(topology.is_whole, "the cluster to be whole", seconds=60)
+    await until(lambda: app.services.listener.is_listening, "the listener", seconds=60)
 
 
 async def test_one_careless_node_is_enough_to_refuse_the_cluster(

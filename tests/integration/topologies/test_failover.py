@@ -12,12 +12,12 @@ import pytest
 from tests.integration.comments.test_comments import write
 from tests.integration.live.ears import serving
 from tests.integration.topologies.load import Load, Reader
-from tests.integration.topologies.servers import Cluster, SentinelGroup, Server, running, wait_for
+from tests.integration.topologies.servers import Cluster, SentinelGroup, running, wait_for
+from tests.integration.topologies.shards import everybody_at
 from tests.people import Person, create
 from tests.wait import until
 from threadkit.app import Application
-from threadkit.ids import UserId
-from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
+from threadkit.sites.model import NewSite
 
 IS_SOAK = bool(os.environ.get("THREADKIT_SOAK"))
 FAILOVERS = 30 if IS_SOAK else 1
@@ -90,7 +90,7 @@ async def scene(
 
 def report(topology: str, number: int, took_s: float, load: Load, lost: tuple[int, int]) -> None:
     print(
-        f"{topology} failover {number + 1}: back after {took_s:.1f} s, {load.refused} refused; of {load.replicated} "
+        f"\nG3: {topology} failover {number + 1}: back after {took_s:.1f} s, {load.refused} refused; of {load.replicated} "
         f"confirmed and replicated changes {lost[0]} lost, of {len(load.confirmed) - load.replicated} others {lost[1]}"
     )
 
@@ -116,28 +116,6 @@ async def test_sentinel_keeps_what_was_replicated_and_is_back_in_time(
         topology.bring_back()
 
 
-def person_at(topology: Cluster, app: Application, person: Person) -> Server:
-    return topology.home_of(app.services.keys.user(UserId(person.id)).profile())
-
-
-async def everybody_at(
-    topology: Cluster, app: Application, http: httpx.AsyncClient, place: Server, name: str
-) -> tuple[NewSite, list[Person]]:
-    """A site and people of it who all live on one shard: both are needed to write."""
-    keys = app.services.keys
-    settings = SiteSettings(auth=AuthSettings(anonymous=True))
-    while True:
-        site = await app.services.sites.create(name, f"{name}.example", settings=settings)
-        if topology.home_of(keys.site(site.site.id).config()) is place:
-            break
-    people: list[Person] = []
-    while len(people) < WRITERS:
-        person = await create(http, site, f"{name}-{time.monotonic_ns()}")
-        if person_at(topology, app, person) is place:
-            people.append(person)
-    return site, people
-
-
 @pytest.mark.parametrize("topology", ["replicated"], indirect=True)
 async def test_in_a_cluster_a_replica_takes_over_and_other_shards_go_on(
     app: Application, http: httpx.AsyncClient, topology: Cluster
@@ -145,8 +123,8 @@ async def test_in_a_cluster_a_replica_takes_over_and_other_shards_go_on(
     for number in range(FAILOVERS):
         dying, living = topology.primaries[number % 3], topology.primaries[(number + 1) % 3]
         replica = topology.replica_of(dying)
-        site, people = await everybody_at(topology, app, http, dying, f"dying-{number}")
-        other_site, others = await everybody_at(topology, app, http, living, f"living-{number}")
+        site, people = await everybody_at(topology, app, http, dying, f"dying-{number}", count=WRITERS)
+        other_site, others = await everybody_at(topology, app, http, living, f"living-{number}", count=WRITERS)
         async with (
             scene(app, http, site, people, number) as on,
             scene(app, http, other_site, others, number) as elsewhere,
@@ -156,10 +134,13 @@ async def test_in_a_cluster_a_replica_takes_over_and_other_shards_go_on(
                 await until(lambda: on.load.replicated >= 50, "some changes to be replicated", seconds=60)
                 dying.kill()
                 took_s = await on.until_back(time.monotonic())
+                await until(lambda: "resync" in on.reader.told, "the open page to be told", seconds=BACK_WITHIN_S)
                 await on.until_events()
             await on.until_reader_sees_it_all()
             lost = await on.load.lost(app, site.site.id)
             assert elsewhere.load.refused == 0
+            assert "new_comment" in elsewhere.reader.told
+            assert "resync" not in elsewhere.reader.told
         report("Cluster", number, took_s, on.load, lost)
         assert lost[0] == 0
         assert took_s < BACK_WITHIN_S

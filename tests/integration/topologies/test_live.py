@@ -1,5 +1,7 @@
 """Live pages on a cluster and behind Sentinel."""
 
+import dataclasses
+
 import httpx
 import pytest
 
@@ -8,12 +10,18 @@ from tests.integration.comments.test_votes import vote
 from tests.integration.live.ears import serving
 from tests.integration.live.test_events import page_of
 from tests.integration.topologies.nodes import on_both
+from tests.integration.topologies.servers import SentinelGroup, Topology
+from tests.make import ManualClock
 from tests.people import create
 from tests.wait import until
-from threadkit.app import Application
+from threadkit.app import Application, create_app
 from threadkit.ids import new_uuid
+from threadkit.keyring import Keyring
 from threadkit.live import hub
+from threadkit.settings import Settings
 from threadkit.sites.model import NewSite
+from threadkit.storage import lua
+from threadkit.storage.client import parse_url
 
 pytestmark = on_both
 
@@ -67,6 +75,40 @@ async def test_an_event_that_was_lost_on_its_way_is_noticed_at_a_heartbeat(
         beaten = room.beat_at
         await until(lambda: room.beat_at > beaten + 0.5, "more heartbeats")
         await ear.nothing_but("viewers")  # and nothing is wrong any more
+
+
+async def test_what_a_worker_of_an_older_version_publishes_is_noticed_at_a_heartbeat(
+    app: Application,
+    topology: Topology,
+    settings: Settings,
+    keyring: Keyring,
+    clock: ManualClock,
+    http: httpx.AsyncClient,
+    new_site: NewSite,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before channels of a cluster were sharded, scripts published for all nodes. While both kinds of workers run, they do
+    not hear each other."""
+    monkeypatch.setattr(hub, "BEAT_EVERY_S", 0.2)
+    monkeypatch.setattr(hub, "CHANGES_EVERY_S", 0.1)
+    with monkeypatch.context() as before:
+        before.setattr(lua, "RedisCluster", type(None))
+        older = create_app(settings, parse_url(topology.url), keyring, clock=clock)
+    ada = await create(http, new_site, "ada")
+    await write(ada, "the first")
+    page_id, _ = await page_of(http, new_site)
+    await until(lambda: app.services.listener.is_listening, "the listener")
+    transport = httpx.ASGITransport(older)  # type: ignore[arg-type]
+    async with (
+        older.lifespan(),
+        httpx.AsyncClient(transport=transport, base_url="http://older") as there,
+        serving(app) as here,
+        here.ear(ada.key) as ear,
+    ):
+        await ear.subscribe(page_id)
+        await write(dataclasses.replace(ada, http=there), "from there")
+        is_heard = isinstance(topology, SentinelGroup)
+        await ear.hear_of("new_comment" if is_heard else "resync")
 
 
 async def test_readers_look_again_when_a_replica_took_over_that_had_not_received_the_newest(

@@ -6,7 +6,10 @@ import os
 import httpx
 import pytest
 
-from tests.integration.comments.test_comments import URL, read
+from tests.integration.comments.test_comments import URL, read, write
+from tests.integration.live.ears import serving
+from tests.integration.live.test_events import page_of
+from tests.integration.topologies.load import Reader
 from tests.integration.topologies.nodes import on_cluster
 from tests.integration.topologies.servers import Cluster, Server
 from tests.people import Person, create
@@ -51,27 +54,45 @@ class Writer:
 
 
 @pytest.mark.timeout(900 if IS_LONG else 120)
-async def test_nothing_is_lost_or_doubled_while_a_site_moves_to_another_node(
+async def test_nothing_is_lost_doubled_or_missed_by_readers_while_a_site_moves_to_another_node(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, topology: Cluster
 ) -> None:
     config = app.services.keys.site(new_site.site.id).config()
     slot = int(topology.servers[0].ask("CLUSTER KEYSLOT", config))
     home = topology.home_of(config)
     away = next(server for server in topology.servers if server is not home)
-    writer = Writer(await create(http, new_site, "ada"))
-    writing = asyncio.create_task(writer.work())
+    ada = await create(http, new_site, "ada")
+    first = await write(ada, "the first")
+    page_id, _ = await page_of(http, new_site)
+    await until(lambda: app.services.listener.is_listening, "the listener")
+    writer = Writer(ada)
     source, target = home, away
-    try:
-        for _ in range(TIMES):
-            await asyncio.to_thread(move, topology, slot, source, target)
-            source, target = target, source
-            before = len(writer.confirmed)
-            await until(lambda: len(writer.confirmed) > before + 3, "writing to go on")  # noqa: B023
-    finally:
-        writer.is_over = True
-        if source is away:
-            await asyncio.to_thread(move, topology, slot, away, home)
-    await writing
+    async with serving(app) as here, here.ear(ada.key) as ear:
+        await ear.subscribe(page_id)
+        reader = Reader(http, ear, ada.key, URL)
+        reader.comments = {str(first["i"])}
+        async with reader.reading():
+            writing = asyncio.create_task(writer.work())
+            try:
+                for _ in range(TIMES):
+                    told = len(reader.told)
+                    await asyncio.to_thread(move, topology, slot, source, target)
+                    source, target = target, source
+                    before = len(writer.confirmed)
+                    await until(lambda: len(writer.confirmed) > before + 3, "writing to go on")  # noqa: B023
+                    await until(lambda: "resync" in reader.told[told:], "the reader to be told")  # noqa: B023
+                    told = len(reader.told)
+                    await until(lambda: "new_comment" in reader.told[told:], "events again")  # noqa: B023
+            finally:
+                writer.is_over = True
+                if source is away:
+                    await asyncio.to_thread(move, topology, slot, away, home)
+            await writing
+
+            async def sees_it_all() -> bool:
+                return reader.comments == await reader.thread()
+
+            await until(sees_it_all, "the open page to show what is there")
     keys, redis = app.services.keys.site(new_site.site.id), app.services.store.redis
     assert {one: await redis.hget(keys.comment(one), "content") for one in writer.confirmed} == writer.confirmed
     texts = [comment["t"] for comment in (await read(http, new_site, sort="new"))["tree"]["c"]]

@@ -80,6 +80,6 @@ else
   end
   -- Without a version, because nothing changed for anybody but the author, whose other windows hear of it.
   local event = { type = 'new_comment', comment_id = ARGV[1], only = ARGV[11], site_id = ARGV[12] }
-  redis.call('PUBLISH', KEYS[19], cjson.encode(event))
+  redis.call(PUBLISH, KEYS[19], cjson.encode(event))
 end
 return { 'OK' }

@@ -18,7 +18,7 @@ local lists, version = lists_of(KEYS, ARGV[4])
 for i = 7, #ARGV do
   redis.call('ZADD', lists.conns, ARGV[2], ARGV[i] .. '|' .. ARGV[1])
   if redis.call('SADD', lists.presence, ARGV[i]) == 1 then
-    redis.call('PUBLISH', KEYS[1], cjson.encode({ type = 'user_joined', user_id = ARGV[i], site_id = ARGV[4] }))
+    redis.call(PUBLISH, KEYS[1], cjson.encode({ type = 'user_joined', user_id = ARGV[i], site_id = ARGV[4] }))
   end
 end
 take_away_silent(lists, KEYS[1], ARGV[3], ARGV[4])
@@ -48,6 +48,6 @@ else
 end
 for _, name in ipairs({ 'presence', 'conns', 'viewers' }) do redis.call('EXPIRE', lists[name], ARGV[5]) end
 if total ~= before then
-  redis.call('PUBLISH', KEYS[1], cjson.encode({ type = 'viewers', viewers = total, site_id = ARGV[4] }))
+  redis.call(PUBLISH, KEYS[1], cjson.encode({ type = 'viewers', viewers = total, site_id = ARGV[4] }))
 end
 return { total, version }

@@ -18,7 +18,7 @@ take_away_silent(lists, KEYS[1], ARGV[4], ARGV[5])
 redis.call('ZADD', lists.conns, ARGV[3], ARGV[1] .. '|' .. ARGV[2])
 redis.call('HSETNX', lists.viewers, ARGV[2], '0 ' .. ARGV[3]) -- whoever leaves elsewhere looks for them at every worker
 if redis.call('SADD', lists.presence, ARGV[1]) == 1 then
-  redis.call('PUBLISH', KEYS[1], cjson.encode({ type = 'user_joined', user_id = ARGV[1], site_id = ARGV[5] }))
+  redis.call(PUBLISH, KEYS[1], cjson.encode({ type = 'user_joined', user_id = ARGV[1], site_id = ARGV[5] }))
 end
 for _, name in ipairs({ 'presence', 'conns', 'viewers' }) do redis.call('EXPIRE', lists[name], ARGV[6]) end
 return 1

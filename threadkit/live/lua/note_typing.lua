@@ -24,5 +24,5 @@ if ARGV[4] == 'typing' then
 elseif redis.call('ZREM', typing, ARGV[1]) == 0 then
   return 0
 end
-redis.call('PUBLISH', KEYS[1], cjson.encode(event))
+redis.call(PUBLISH, KEYS[1], cjson.encode(event))
 return 1

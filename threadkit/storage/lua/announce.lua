@@ -15,7 +15,7 @@ local function announce(page, changes, channel, id, event)
     redis.call('ZADD', changes, event.version, id)
     redis.call('ZREMRANGEBYRANK', changes, 0, -1001)
   end
-  redis.call('PUBLISH', channel, cjson.encode(event))
+  redis.call(PUBLISH, channel, cjson.encode(event))
 end
 
 -- So much has changed that listing it makes no sense: whoever looks must look at everything.
@@ -24,5 +24,5 @@ local function announce_all(page, changes, channel)
   local version = redis.call('HINCRBY', page, 'version', 1)
   redis.call('HSET', page, 'changes_from', version)
   local site = redis.call('HGET', page, 'site_id')
-  redis.call('PUBLISH', channel, cjson.encode({ type = 'resync', version = version, site_id = site }))
+  redis.call(PUBLISH, channel, cjson.encode({ type = 'resync', version = version, site_id = site }))
 end

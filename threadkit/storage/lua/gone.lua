@@ -7,7 +7,7 @@
 
 local function take_away(lists, channel, user, site)
   if redis.call('SREM', lists.presence, user) == 0 then return end
-  redis.call('PUBLISH', channel, cjson.encode({ type = 'user_left', user_id = user, site_id = site }))
+  redis.call(PUBLISH, channel, cjson.encode({ type = 'user_left', user_id = user, site_id = site }))
 end
 
 local function take_away_silent(lists, channel, before, site)

@@ -45,6 +45,6 @@ local function deliver(box, channel, ms, text, most, site, sent)
   if not redis.call('ZSCORE', box.all, text) then return false end
   local unread = redis.call('HGET', box.by_site, site) or '0'
   local front = '{"type":"notification","site_id":"' .. site .. '","unread":' .. unread .. ',"notification":'
-  redis.call('PUBLISH', channel, front .. sent .. '}')
+  redis.call(PUBLISH, channel, front .. sent .. '}')
   return true
 end

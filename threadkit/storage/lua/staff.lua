@@ -8,5 +8,5 @@
 
 local function tell_staff(channel, queue, event)
   event.queue = redis.call('ZCARD', queue)
-  redis.call('PUBLISH', channel, cjson.encode(event))
+  redis.call(PUBLISH, channel, cjson.encode(event))
 end

@@ -23,5 +23,5 @@ for _, id in ipairs(ids) do
     redis.call('DEL', ARGV[2] .. id)
   end
 end
-if ended > 0 then redis.call('PUBLISH', KEYS[3], '{"type":"session_ended"}') end
+if ended > 0 then redis.call(PUBLISH, KEYS[3], '{"type":"session_ended"}') end
 return ended
