@@ -29,12 +29,13 @@ Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
 
 class StoreTuning(Struct, frozen=True, kw_only=True):
-    """How the connections to the store behave."""
+    """How the connections to the store behave, and when the bundled one takes in nothing new."""
 
     connections: Annotated[int, Meta(ge=2, le=1024)] = 32
     wait_for_connection_s: Seconds = 2.0
     connect_timeout_s: Seconds = 2.0
     command_timeout_s: Seconds = 2.0
+    least_free_mb: Annotated[int, Meta(ge=0, le=10_000_000)] = 100
 
 
 class FirstSite(Struct, frozen=True, kw_only=True):

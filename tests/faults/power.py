@@ -2,21 +2,16 @@
 with a torn rest behind it at most."""
 
 import random
-import shutil
-import subprocess
 from pathlib import Path
 
-COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("tcc")
+from tests.faults.between import compiled
 
 
 class Power:
     def __init__(self, folder: Path) -> None:
         self._notes = folder / "synced"
         self._notes.mkdir(parents=True)
-        self._library = folder / "syncs.so"
-        source = Path(__file__).parent / "syncs.c"
-        words = [str(COMPILER), "-shared", "-fPIC", "-O1", "-o", str(self._library), str(source), "-ldl"]
-        subprocess.run(words, check=True, capture_output=True, text=True)
+        self._library = compiled("syncs", folder)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 import redis
 
+from tests.faults.between import COMPILER
 from tests.faults.crew import Crew
-from tests.faults.power import COMPILER, Power
+from tests.faults.power import Power
 from tests.faults.test_kills import kill_everything
 from tests.integration.server.program import Server, environment
 from threadkit.storage.bundled import find_program
@@ -39,7 +40,7 @@ async def test_a_power_cut_takes_nothing_that_was_acknowledged() -> None:
         for _ in range(CUTS):
             await crew.live(cut)
         await crew.last_look()
-        print(f"{CUTS} power cuts, {crew.acknowledged} acknowledged writes, none lost")
+        print(f"\nG2: {CUTS} power cuts, {crew.acknowledged} acknowledged writes, none lost")
 
 
 def test_the_same_cut_takes_from_a_store_that_syncs_once_a_second() -> None:

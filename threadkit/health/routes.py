@@ -50,7 +50,7 @@ async def readyz(
 ) -> Response[Readiness]:
     """200 when everything a visitor needs works, else 503. The details are for holders of a secret key, or of the
     metrics' token, which works without the store too."""
-    checks = await health_service.checks(live_updates=services.listener.is_listening)
+    checks = await health_service.checks(live_updates=services.listener.hears_all)
     is_ready = checks.redis_reachable and checks.redis_writable and checks.rate_limiter_ok
     readiness = Readiness("ready" if is_ready else "not_ready")
     api_key = request.headers.get("projectid") or request.headers.get("x-api-key")

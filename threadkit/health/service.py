@@ -16,6 +16,7 @@ from threadkit.sites.queries import SiteQueries
 from threadkit.storage.checks import StoreHealth, is_writable
 from threadkit.storage.client import Store
 from threadkit.storage.keys import Keys
+from threadkit.storage.room import room_in
 
 
 class Checks(Struct, frozen=True):
@@ -25,6 +26,8 @@ class Checks(Struct, frozen=True):
     redis_reachable: bool
     redis_writable: bool
     redis_round_trip_ms: float | None
+    disk_has_room: bool
+    """Without it the bundled store takes in nothing new."""
     live_updates: bool
     rate_limiter_backend: Literal["redis", "in_memory"]
     rate_limiter_ok: bool
@@ -68,6 +71,7 @@ class HealthService:
             redis_reachable=reachable,
             redis_writable=writable,
             redis_round_trip_ms=round_trip_ms if reachable else None,
+            disk_has_room=await asyncio.to_thread(self._disk_has_room),
             live_updates=live_updates,
             rate_limiter_backend="redis" if writable else "in_memory",
             rate_limiter_ok=writable,
@@ -75,6 +79,12 @@ class HealthService:
             durability=self._settings.durability,
             can_be_lost=self.found_at_start.risks if self.found_at_start else [],
         )
+
+    def _disk_has_room(self) -> bool:
+        if self._settings.redis_url is not None:
+            return True
+        room = room_in(self._settings.data_folder, least_free_mb=self._settings.store.least_free_mb)
+        return room is None or not room.is_short
 
     def _limits_without_store(self) -> str:
         workers = self._settings.workers

@@ -15,6 +15,7 @@ from threadkit.clock import Clock, iso
 from threadkit.storage.client import Store
 from threadkit.storage.footprint import FootprintService
 from threadkit.storage.keys import Keys
+from threadkit.storage.room import memory_limit
 
 KEPT_MS = 5000
 SLOW_SHOWN = 20
@@ -148,7 +149,7 @@ def _node(
         uptime_s=_number(info, "uptime_in_seconds"),
         memory_used=_number(info, "used_memory"),
         memory_peak=_number(info, "used_memory_peak"),
-        memory_limit=_number(info, "maxmemory") or None,
+        memory_limit=memory_limit(_number(info, "maxmemory") or 0) or None,
         memory_policy=info.get("maxmemory_policy"),
         aof_enabled=_is(info, "aof_enabled", 1),
         aof_fsync=fsync,

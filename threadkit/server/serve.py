@@ -70,12 +70,15 @@ def serve(loaded: Loaded, flags: Mapping[str, Any], greet: Any) -> None:
         listening = stack.enter_context(_listening_socket(settings))
         prepare_folder(settings.data_folder)
         keyring = open_keyring(settings)
+        store: BundledStore | None = None
         if settings.redis_url is None:
             stack.enter_context(claim_server(settings.data_folder))
             store = BundledStore(settings)
             stack.callback(store.stop)
             store.start()
         site, secret_key, owner_link, health = asyncio.run(_prepare(settings, keyring))
+        if store:
+            store.watch_room()
         demo_url = f"{settings.base_url}/demo" if settings.demo else None
         greet(Welcome(settings.base_url, site, secret_key, owner_link, health, loaded.notices, demo_url))
         if settings.workers == 1:

@@ -7,6 +7,7 @@ next start adopts it.
 import contextlib
 import ctypes
 import fcntl
+import functools
 import importlib.util
 import json
 import os
@@ -28,12 +29,14 @@ from typing import IO
 from threadkit.errors import CannotStart
 from threadkit.settings import Settings
 from threadkit.storage.client import StoreAddress
+from threadkit.storage.room import CLOSED_BYTES, UNFINISHED, Room, room_in
 
 # Linux allows 107 bytes in the address of a unix socket, macOS 103.
 LONGEST_SOCKET_PATH = 103
 OLDEST_SERVER = (7, 0, 0)
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
+LOOK_AT_ROOM_S = 1.0
 LOCK_TIMEOUT_S = 30.0
 
 _PR_SET_PDEATHSIG = 1
@@ -54,11 +57,14 @@ class Program:
 
 
 class BundledStore:
-    """Starts the store, restarts it when it dies, and stops it."""
+    """Starts the store, restarts it when it dies, closes it while the disk has too little room, and stops it."""
 
     def __init__(self, settings: Settings) -> None:
         self._folder = settings.data_folder
         self._server_override = settings.redis_server
+        self._least_free_mb = settings.store.least_free_mb
+        self._is_watching = threading.Event()
+        self._short: Room | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
         self._ready = threading.Event()
@@ -77,12 +83,12 @@ class BundledStore:
         if self._lock is None:
             raise CannotStart(f"Another program is using the store in {self._folder.resolve()}. Stop it first.")
         try:
-            if _answers_steadily(self.address):
-                return
+            is_adopted = _is_there_to_stay(self.address)
             program = find_program(self._server_override)
             _refuse_downgrade(self._folder, program)
             # Its own thread starts the process, because the death signal follows the thread that forked.
-            self._keeper = threading.Thread(target=self._keep_running, args=(program,), name="store", daemon=True)
+            keep = self._keep_adopted if is_adopted else self._keep_running
+            self._keeper = threading.Thread(target=keep, args=(program,), name="store", daemon=True)
             self._keeper.start()
             if not self._ready.wait(START_TIMEOUT_S):
                 raise CannotStart(f"The store did not start within {START_TIMEOUT_S:.0f} seconds.{self._log_tail()}")
@@ -95,36 +101,105 @@ class BundledStore:
     def stop(self) -> None:
         """End the store with everything saved. An adopted one is ended too: nobody else looks after it."""
         self._stopping.set()
+        if self._lock is None:  # never ours, or no longer
+            return
         try:
-            if self._keeper:
-                if self._process and self._process.poll() is None:
-                    self._process.terminate()
-                self._keeper.join(STOP_TIMEOUT_S)
-            elif self._lock and _ping(self.address):
+            if self._process and self._process.poll() is None:
+                self._process.terminate()
+            elif self._keeper and self._process is None and _ping(self.address):
                 with contextlib.suppress(OSError):
                     _talk(self.address, b"SHUTDOWN\r\n")
+            if self._keeper:
+                self._keeper.join(STOP_TIMEOUT_S)
         finally:
-            if self._lock:
-                self._lock.close()
-                self._lock = None
+            self._lock.close()
+            self._lock = None
+
+    def watch_room(self) -> None:
+        """From now on the store is closed while the disk has too little room. Commands get along without, so that what
+        an owner does about it is not refused."""
+        self._is_watching.set()
+
+    def _keep_adopted(self, program: Program) -> None:
+        """It may have been about to end, and when it does, nobody else starts another."""
+        # Whoever closed it is not there to open it again.
+        is_closed = False if _limit_memory(self.address, 0) else None
+        self._ready.set()
+        while not self._stopping.wait(LOOK_AT_ROOM_S):
+            if not _listens(self.address):
+                _say("The store that was running here before has ended; starting another.")
+                self._keep_running(program)
+                return
+            is_closed = self._look_at_room(is_closed)
 
     def _keep_running(self, program: Program) -> None:
         pause_s = 0.1
         while not self._stopping.is_set():
             started = time.monotonic()
-            self._process = _spawn(program, write_config(self._folder))
-            if not self._ready.is_set():
-                self._wait_until_ready(program)
-                if self._failure:
-                    self._process.kill()
-                    self._process.wait()
-                    return
-            code = self._process.wait()
-            if self._stopping.is_set():
+            try:
+                ended = self._run_once(program)
+            except OSError as error:  # a disk that is full is no reason to give up
+                ended = f"could not be started ({error.strerror})"
+            if self._stopping.is_set() or self._failure:
                 return
             pause_s = 0.1 if time.monotonic() - started > 60 else min(pause_s * 2, 10)
-            sys.stderr.write(f"The store ended with code {code}; starting it again in {pause_s:.1f} s.\n")
-            self._stopping.wait(pause_s)
+            _say(f"The store {ended}; starting it again in {pause_s:.1f} s.")
+            self._pause(pause_s, for_room=self._short_room() is not None)
+
+    def _run_once(self, program: Program) -> str:
+        """Until it ends; says how."""
+        _remove_leftovers(self._folder)
+        room = self._short_room()
+        self._process = _spawn(program, _config_in(self._folder), is_closed=room is not None)
+        if not self._ready.is_set():
+            self._wait_until_ready(program)
+            if self._failure:
+                self._process.kill()
+                self._process.wait()
+        code = self._until_it_ends(self._process, is_closed=room is not None)
+        return f"ended with code {code}" + (f" ({said})" if code > 0 and (said := self._log_tail().strip()) else "")
+
+    def _pause(self, seconds: float, *, for_room: bool) -> None:
+        """Not longer than there is too little room, where that was the reason."""
+        over = time.monotonic() + seconds
+        while (left_s := over - time.monotonic()) > 0 and not self._stopping.wait(min(left_s, LOOK_AT_ROOM_S)):
+            if for_room and self._short_room() is None:
+                return
+
+    def _until_it_ends(self, process: subprocess.Popen[bytes], *, is_closed: bool | None) -> int:
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.wait(LOOK_AT_ROOM_S)
+            if self._stopping.is_set():
+                process.terminate()  # it was being started when it was to be stopped
+            is_closed = self._look_at_room(is_closed)
+
+    def _look_at_room(self, is_closed: bool | None) -> bool | None:
+        """Close the store or open it again as the room on the disk demands; says whether it is closed now. None: it did
+        not say so in time, may do it yet, and is told again."""
+        room = self._short_room()
+        if is_closed == (room is not None):
+            return is_closed
+        return room is not None if _limit_memory(self.address, CLOSED_BYTES if room else 0) else None
+
+    def _short_room(self) -> Room | None:
+        """The room on the disk, when it is too little; whoever runs the server is told when that changes."""
+        if not self._is_watching.is_set():
+            return None
+        room = room_in(self._folder, least_free_mb=self._least_free_mb)
+        if room is None:  # not seen this time
+            return self._short
+        was_short = self._short is not None
+        self._short = room if room.is_short or (was_short and not room.is_ample) else None
+        if self._short and not was_short:
+            _say(
+                f"Too little room on the disk of {self._folder.resolve()}: {room.free / 1e6:.0f} MB are free, and "
+                f"{room.needed / 1e6:.0f} MB are needed. Until there is more, nothing new is taken in; people can read, "
+                "delete and moderate. Please make room."
+            )
+        elif was_short and not self._short:
+            _say("There is room on the disk again: the store takes in everything.")
+        return self._short
 
     def _wait_until_ready(self, program: Program) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -256,10 +331,28 @@ def write_config(folder: Path) -> Path:
     return path
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to end this process when its parent dies; only Linux can."""
+def _config_in(folder: Path) -> Path:
+    try:
+        return write_config(folder)
+    except OSError:  # the disk is full, and the last one says the same
+        if (path := folder / "store.conf").exists():
+            return path
+        raise
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Of journals that were being written anew when the store was killed; nobody else would."""
+    for path in folder.glob(UNFINISHED):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def die_with_parent(parent: int | None = None) -> None:
+    """Ask the kernel to end this process when its parent dies; only Linux can. One that died before this is named."""
     if _libc is not None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if parent is not None and os.getppid() != parent:
+            os._exit(1)
 
 
 def _bundled_program() -> str | None:
@@ -307,14 +400,15 @@ def _refuse_downgrade(folder: Path, program: Program) -> None:
         )
 
 
-def _spawn(program: Program, config: Path) -> subprocess.Popen[bytes]:
+def _spawn(program: Program, config: Path, *, is_closed: bool) -> subprocess.Popen[bytes]:
+    closed = ["--maxmemory", str(CLOSED_BYTES)] if is_closed else []  # from its first moment
     return subprocess.Popen(  # noqa: S603
-        [program.path, str(config)],
+        [program.path, str(config), *closed],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C in the terminal is for the server, which then stops the store
-        preexec_fn=die_with_parent,
+        preexec_fn=functools.partial(die_with_parent, os.getpid()),
     )
 
 
@@ -333,17 +427,26 @@ def _hold(path: Path, *, wait_s: float = 0.0, create: bool = True) -> IO[str] | 
             time.sleep(0.02)
 
 
-def _answers_steadily(address: StoreAddress) -> bool:
-    """Whether a store is running and staying: one whose starter was just killed still answers for a moment."""
-    if not _ping(address):
-        return False
-    give_up = time.monotonic() + 0.4
-    while time.monotonic() < give_up:
+def _is_there_to_stay(address: StoreAddress) -> bool:
+    """Whether a store is running and staying. One whose starter was just killed answers for a moment more; one that is
+    loading, or whose disk keeps it waiting, does not answer and is there all the same."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while _listens(address):
+        if _answers_steadily(address):
+            return True
+        if time.monotonic() > deadline:
+            raise CannotStart("A store is running in this folder and does not answer. Wait until it does, or end it.")
         time.sleep(0.05)
-        if not _ping(address):
-            _wait_for(lambda: not _ping(address), "The store in this folder neither stays nor goes.")
-            return False
-    return True
+    return False
+
+
+def _answers_steadily(address: StoreAddress) -> bool:
+    steady = time.monotonic() + 0.4
+    while _ping(address):
+        if time.monotonic() > steady:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def _wait_for(condition: Callable[[], bool], otherwise: str) -> None:
@@ -358,6 +461,31 @@ def _ping(address: StoreAddress) -> bool:
     try:
         return b"PONG" in _talk(address, b"PING\r\n")
     except OSError:
+        return False
+
+
+def _listens(address: StoreAddress) -> bool:
+    """Whether there is one at all, however busy: two on the same files would be the end of them."""
+    try:
+        _talk(address, b"PING\r\n")
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _say(sentence: str) -> None:
+    """To whoever runs the server, if anybody hears it: a log may be on the same full disk."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"{sentence}\n")
+        sys.stderr.flush()
+
+
+def _limit_memory(address: StoreAddress, limit: int) -> bool:
+    try:
+        return b"OK" in _talk(address, f"CONFIG SET maxmemory {limit}\r\n".encode()).splitlines()[-1]
+    except (OSError, IndexError):
         return False
 
 

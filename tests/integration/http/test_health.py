@@ -41,6 +41,7 @@ async def test_readyz_shows_its_checks_to_owners_only_s4_31(http: httpx.AsyncCli
     assert checks["api_key_configured"] is True
     assert checks["redis_reachable"] is True
     assert checks["redis_writable"] is True
+    assert checks["disk_has_room"] is True
     assert checks["can_be_lost"] == []
 
 

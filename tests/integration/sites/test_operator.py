@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
+from tests.integration.authorisation.routes import ROUTES
 from tests.integration.moderation.test_people import abroad
-from tests.integration.test_authorisation import ROUTES
 from tests.people import create
 from threadkit.app import Application
 from threadkit.ids import UserId

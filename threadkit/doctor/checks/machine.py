@@ -12,6 +12,7 @@ from threadkit.dependencies.floors import too_old
 from threadkit.doctor.checks.store import journal_bytes
 from threadkit.doctor.model import Check
 from threadkit.doctor.surroundings import Surroundings
+from threadkit.storage.room import Room
 
 STORE_DRIFT_MS, WORST_STORE_DRIFT_MS = 1_000, 5_000
 BROWSER_DRIFT_MS = 60_000
@@ -43,6 +44,10 @@ async def disk(here: Surroundings) -> Check:
         return about.bad("unseen", folder=str(folder), why=error.strerror or "")
     is_ours = here.settings.redis_url is None
     journal = await journal_bytes(here.store) if is_ours else 0
+    room = Room(usage.free, journal, here.settings.store.least_free_mb * 10**6)
+    if is_ours and room.is_short:
+        megabytes = {"free": round(room.free / 1e6), "needed": round(room.needed / 1e6)}
+        return about.bad("refusing", **megabytes, folder=str(folder.resolve()))
     share = usage.free / usage.total if usage.total else 0.0
     tell = about.ok
     if share < VERY_LITTLE or usage.free < 2 * journal:

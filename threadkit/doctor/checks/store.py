@@ -8,6 +8,7 @@ from threadkit.doctor.model import Check
 from threadkit.doctor.surroundings import Surroundings
 from threadkit.storage.checks import configured, durability_risks, is_writable
 from threadkit.storage.client import Store
+from threadkit.storage.room import memory_limit
 from threadkit.storage.stamp import WrongStamp, stamp_store
 
 # From these fixes on a series has no hole known to us: scripts that run foreign code (CVE-2025-49844 and its sisters) and
@@ -70,7 +71,7 @@ async def memory(here: Surroundings) -> Check:
     """The fullest node counts."""
     about, shares = here.about("memory"), []
     for node in await _info(here.store, "memory"):
-        used, limit = int(node.get("used_memory", 0)), int(node.get("maxmemory", 0))
+        used, limit = int(node.get("used_memory", 0)), memory_limit(int(node.get("maxmemory", 0)))
         limit = limit or int(node.get("total_system_memory", 0))
         if limit:
             shares.append((used / limit, used, limit))
