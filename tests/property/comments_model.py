@@ -70,11 +70,19 @@ class Said:
         viewer_id = viewer.id if viewer else None
         if viewer and self.author_id in viewer.blocked and self.author_id != viewer_id:
             return False
+        return self.is_shown_to(viewer_id)
+
+    def is_shown_to(self, viewer_id: str | None) -> bool:
+        """Whomever they may have blocked."""
         if self.status == "rejected" or self.buried:
             return False
         if self.status == "pending" or self.is_shadowed:
             return viewer_id is not None and viewer_id == self.author_id
         return True
+
+    def refusal(self, by: Somebody) -> int:
+        """Of somebody else's comment: whoever does not see it is not told either that it is there."""
+        return 403 if by.is_moderator or self.is_shown_to(by.id) else 404
 
 
 class Comments:
@@ -136,7 +144,7 @@ class Comments:
         if said.status == "deleted":
             return 404
         if said.author_id != editor.id:
-            return 403
+            return said.refusal(editor)
         if self.holds_new_ones and said.status == "approved" and not editor.is_moderator:
             return 409
         if now_ms - said.created_ms > EDIT_WINDOW_MS:
@@ -158,7 +166,7 @@ class Comments:
         if said.status == "deleted":
             return 404
         if said.author_id != by.id and not by.is_moderator:
-            return 403
+            return said.refusal(by)
         # What is hidden together with its replies stays hidden with them.
         is_hidden = not self.is_listed(said) and any(self.is_listed(reply) for reply in self._replies(said))
         said.status, said.text, said.is_shadowed = "rejected" if is_hidden else "deleted", PLACE, False
@@ -175,11 +183,9 @@ class Comments:
             return 403
         if said.status == "deleted":
             return 404
-        was_listed = self.is_listed(said)
-        if status == "approved" and not was_listed and not said.is_shadowed and said.parent:
-            parent = said.parent
-            if not (parent.status == "approved" or (parent.status == "deleted" and self.is_listed(parent))):
-                return 404
+        comes_back = status == "approved" and not self.is_listed(said) and not said.is_shadowed
+        if comes_back and said.parent and said.parent.status not in ("approved", "deleted"):
+            return 404
         if status == "approved":
             said.is_objected_to = False
         self._turn(said, status, by.id)
@@ -188,6 +194,7 @@ class Comments:
     def _turn(self, said: Said, status: Status, by: str | None) -> None:
         """Another status, and what it means for what hangs on it."""
         was_listed = self.is_listed(said)
+        places, buried = self._gap_above(said)
         said.status, said.decided_by = status, by
         is_listed = self.is_listed(said)
         if was_listed and not is_listed:
@@ -198,7 +205,8 @@ class Comments:
                     below.buried = said.id
                     self.pins.pop(below.id, None)
         if is_listed and not was_listed:
-            said.buried = said.parent.buried if said.parent else None
+            for revived in (said, *places):
+                revived.buried = buried
             for below in self._below(said):
                 if said.buried is None or below.buried == said.id:
                     below.buried = said.buried
@@ -206,6 +214,17 @@ class Comments:
                 said.is_unposted = False
                 if said.author_id in self.people:
                     self.people[said.author_id].posted += 1
+
+    def _gap_above(self, said: Said) -> tuple[list[Said], str | None]:
+        """The places of deleted comments that went with the last they held and come back with this one; and what hides
+        whatever is above them."""
+        places, above = [], said.parent
+        while above and above.status == "deleted" and not self.is_listed(above):
+            places.append(above)
+            above = above.parent
+        if above is None:
+            return places, None
+        return places, above.buried if not places or self.is_listed(above) else above.id
 
     def _replies(self, said: Said) -> list[Said]:
         return [reply for reply in self.said if reply.parent is said]

@@ -60,6 +60,10 @@ class Case:
     def may_be_appealed(self) -> bool:
         return self.status == "rejected" or (self.status == "pending" and self.weight >= HIDE_AT)
 
+    def refusal(self, by: Somebody) -> int:
+        """Of somebody else's comment: whoever does not see it is not told either that it is there."""
+        return 403 if by.is_moderator or self.status == "approved" else 404
+
 
 @dataclass
 class Entry:
@@ -140,7 +144,7 @@ class Moderation:
         if case.status == "deleted":
             return 404
         if case.author is not by and not by.is_moderator:
-            return 403
+            return case.refusal(by)
         if case.author is by:
             self._close(case, None, by, is_kept=False)
             case.closed = None
@@ -155,7 +159,7 @@ class Moderation:
         if case.status == "deleted":
             return 404
         if case.author is not by:
-            return 403
+            return case.refusal(by)
         if case.appeal or not case.may_be_appealed:
             return 409
         case.appeal = "open"

@@ -143,12 +143,7 @@ class Life:
         if by and remark:
             answer = await self._do(by, "POST", f"/v1/moderation/reject/{remark.id}", {})
             if answer:
-                remark.status = "rejected"
-                # The place of a deleted comment goes with the last that hung on it, and nothing comes back to it.
-                is_back = remark.parent is None or self._village.is_listed(remark.parent)
-                path = f"/v1/moderation/undo/{answer.json()['undo']}"
-                await self._do(by, "POST", path, {}, expected=200 if is_back else 404)
-                remark.status = "approved" if is_back else "rejected"
+                await self._do(by, "POST", f"/v1/moderation/undo/{answer.json()['undo']}", {})
 
     async def block(self) -> None:
         who, whom = self._anybody(), self._anybody()

@@ -34,7 +34,7 @@ from threadkit.comments.model import (
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.scripts import DeleteComment, EditComment, Listing, PageMoved, PostComment, TogglePin
 from threadkit.comments.snapshots import Snapshots
-from threadkit.comments.tree import DEEPEST, is_visible
+from threadkit.comments.tree import DEEPEST, is_visible, may_know_of
 from threadkit.ids import CommentId, PageId, SiteId, UserId, new_uuid
 from threadkit.pages.model import Page, PageNotFound, PageRef, normal_url
 from threadkit.pages.queries import MOST_MOVES, PageQueries
@@ -211,7 +211,7 @@ class CommentService:
     async def _editable(self, site: Site, comment_id: CommentId, editor: Viewer) -> Comment:
         comment = await self._existing(site, comment_id)
         if comment.author_id != editor.id:
-            raise NotYourComment
+            raise NotYourComment if may_know_of(comment, editor) else CommentNotFound
         if site.settings.posting_disabled:
             raise PostingDisabled
         await self._page_queries.check_open(site.id, comment.page_id)
@@ -251,7 +251,7 @@ class CommentService:
         comment = await self._existing(site, comment_id)
         if comment.author_id != by.id:
             if by.role < Role.MODERATOR:
-                raise NotAuthorised
+                raise NotAuthorised if may_know_of(comment, by) else CommentNotFound
             return await self._gate.delete(site, comment, by=by)
         ancestors = await self._queries.ancestors(comment)
         now_ms = self._clock.now_ms()

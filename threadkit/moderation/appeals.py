@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from threadkit import text as texts
 from threadkit.clock import Clock
-from threadkit.comments.model import Comment, CommentNotFound
+from threadkit.comments.model import Comment, CommentNotFound, NotYourComment
 from threadkit.comments.queries import CommentQueries
+from threadkit.comments.tree import may_know_of
 from threadkit.errors import Invalid
 from threadkit.ids import CommentId, SiteId
 from threadkit.moderation.decision_scripts import NoOpenAppeal
@@ -67,7 +68,13 @@ class AppealService:
         if not words:
             raise EmptyAppeal
         entry = self._entry(site, "appeal", comment_id, by, reason=None) | {"user_id": by.id}
-        await self._appeal(site.id, comment_id, by.id, words, now_ms=self._clock.now_ms(), entry=entry)
+        try:
+            await self._appeal(site.id, comment_id, by.id, words, now_ms=self._clock.now_ms(), entry=entry)
+        except NotYourComment:
+            comment = await self._comment_queries.by_id(site.id, comment_id)
+            if comment is None or not may_know_of(comment, by):
+                raise CommentNotFound from None
+            raise
 
     async def waiting(self, site: Site, *, by: Viewer, offset: int, limit: int) -> list[Appealed]:
         """Oldest first."""

@@ -64,8 +64,8 @@ class Case(Struct, frozen=True, kw_only=True):
     ranked: Ranked
     under: Sequence[Ranked]
     """What hangs on it."""
-    above: Sequence[Comment]
-    """What it hangs on, when that may go with it."""
+    above: Sequence[Ranked]
+    """What it hangs on, when that may go or come back with it."""
     status: Status
     allowed: Sequence[Status]
     now_ms: int
@@ -131,7 +131,8 @@ class Decide(KeyedScript):
                 keys.closed_reports(comment.id),
                 *(keys.comment(one.comment.id) for one in case.under),
                 *chain.from_iterable(
-                    [keys.comment(one.id), *level_keys(keys, page_id, one.parent_id)] for one in case.above
+                    [keys.comment(one.comment.id), *level_keys(keys, page_id, one.comment.parent_id)]
+                    for one in case.above
                 ),
             ],
             [
@@ -149,7 +150,7 @@ class Decide(KeyedScript):
                 case.posted_event.decode(),
                 _json(case.closing) if case.closing else "",
                 _json([_placed(one) for one in case.under]),
-                _json([one.id for one in case.above]),
+                _json([_placed(one) for one in case.above]),
                 UNDO_S,
                 case.undoes,
                 repr(case.least_reports),

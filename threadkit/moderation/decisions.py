@@ -366,7 +366,7 @@ class DecisionService:
         return Case(
             ranked=self._ranked(site, comment),
             under=[self._ranked(site, one) for one in under],
-            above=await self._places_above(comment) if verdict.status is not Status.APPROVED else [],
+            above=[self._ranked(site, one) for one in await self._places_above(comment)],
             status=verdict.status,
             allowed=_allowed(comment, verdict),
             now_ms=now_ms,
@@ -384,7 +384,7 @@ class DecisionService:
         )
 
     async def _places_above(self, comment: Comment) -> list[Comment]:
-        """Everything above a comment, if what is right above it is only a place that may go with it."""
+        """Everything above a comment, if what is right above it is only a place, which may go or come back with it."""
         if comment.parent_id is None:
             return []
         parent = await self._comment_queries.by_id(comment.site_id, comment.parent_id)

@@ -57,9 +57,13 @@ class LearningFilter:
         return 3
 
     def answer(self, reading: Reading, answers: Sequence[Any]) -> Judgement:
-        totals, vocabulary, texts = answers
-        counts = {token: _counts(text) for token, text in zip(reading.all, texts, strict=True) if text}
-        return judge(reading, counts, _totals(totals, vocabulary))
+        counts = {token: _counts(text) for token, text in zip(reading.all, answers[2], strict=True) if text}
+        return judge(reading, counts, self.totals_in(answers))
+
+    def totals_in(self, answers: Sequence[Any]) -> Totals:
+        """Of the answers about a text those that are not about it."""
+        totals, vocabulary, *_ = answers
+        return _totals(totals, vocabulary)
 
     async def learn(
         self,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from threadkit.clock import Clock
 from threadkit.errors import ThreadKitError
-from threadkit.ids import CommentId
+from threadkit.ids import CommentId, SiteId
 from threadkit.moderation.authors import AuthorRecords
 from threadkit.moderation.filter import LearningFilter
 from threadkit.moderation.learning_scripts import RememberText
@@ -37,6 +37,7 @@ log = structlog.get_logger()
 OUTSIDE_S = 1.5
 """The last line: each outside check has a second of its own, all at the same time."""
 NOBODYS = "-"
+MOST_UNTAUGHT = 10_000
 
 
 class Said(Protocol):
@@ -85,6 +86,7 @@ class Screener:
         self._outside_s = outside_s
         self._authors = AuthorRecords(redis=redis, keys=keys)
         self._remember = RememberText(redis, keys)
+        self._untaught: set[SiteId] = set()
 
     async def screen(self, attempt: Attempt, visitor: Any = None) -> Verdict:
         """`visitor` is passed on to the outside checks, which alone know what it is."""
@@ -99,9 +101,11 @@ class Screener:
     async def facts(self, attempt: Attempt) -> Facts:
         """Everything the screens need."""
         site_id, now_ms = attempt.site.id, self._clock.now_ms()
-        reading = await aside(attempt.text, lambda: read(attempt.text))
-        # Whether the author is new is only known with the answers, so both are asked for.
-        asked = replace(reading, features=reading.features | {"#new": "new author", "#known": "known author"})
+        asked = _UNREAD
+        if site_id not in self._untaught:
+            reading = await aside(attempt.text, lambda: read(attempt.text))
+            # Whether the author is new is only known with the answers, so both are asked for.
+            asked = replace(reading, features=reading.features | {"#new": "new author", "#known": "known author"})
         people = self._who(attempt)
         async with self._redis.pipeline(transaction=False) as pipe:
             self._learning.ask(pipe, site_id, asked)
@@ -111,6 +115,8 @@ class Screener:
                 self._authors.ask(pipe, site_id, attempt.author.id, now_ms=now_ms)
             answers = await pipe.execute()
         about_text, remembered, about_author = answers[:3], answers[3 : 3 + len(people)], answers[3 + len(people) :]
+        if self._is_taught(attempt, about_text) and asked is _UNREAD:
+            return await self.facts(attempt)
         history, is_known = History(), False
         if attempt.author:
             history, is_known = await self._authors.answer(
@@ -133,6 +139,16 @@ class Screener:
             return
         for who in self._who(attempt):
             await self._remember(attempt.site.id, who, text, now_ms=now_ms)
+
+    def _is_taught(self, attempt: Attempt, about_text: Sequence[Any]) -> bool:
+        """Whether the site's filter has learnt enough to be asked; until then texts need not be read for it."""
+        totals, site_id = self._learning.totals_in(about_text), attempt.site.id
+        is_taught = min(totals.approved, totals.rejected) >= attempt.site.settings.screening.learning.least
+        if is_taught:
+            self._untaught.discard(site_id)
+        elif len(self._untaught) < MOST_UNTAUGHT:
+            self._untaught.add(site_id)
+        return is_taught
 
     def _judgement(self, asked: Reading, answers: Sequence[Any], *, is_known: bool) -> Judgement:
         features = {name: words for name, words in asked.features.items() if name != ("#new" if is_known else "#known")}
@@ -163,6 +179,7 @@ class Screener:
             return None if facts.is_known else _UNASKED
 
 
+_UNREAD = Reading(["-"], {})  # no word is written so, and a question must be about one at least
 _UNASKED = Verdict(
     kind="hold",
     reasons=[

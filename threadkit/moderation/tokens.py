@@ -72,9 +72,9 @@ def shown(token: str) -> str:
 
 def _features(source: str, links: int) -> dict[str, str]:
     found = {f"#links:{min(links, 2)}": "no links" if not links else "1 link" if links == 1 else f"{links} links"}
-    letters = [char for char in source if char.isalpha()]
+    letters = list(filter(str.isalpha, source))
     if len(letters) >= LETTERS_TO_JUDGE:
-        if sum(char.isupper() for char in letters) > 0.6 * len(letters):
+        if sum(map(str.isupper, letters)) > 0.6 * len(letters):
             found["#capitals"] = "mostly capitals"
         if len({_script(char) for char in set(letters)} - {""}) > 1:
             found["#mixed"] = "mixed alphabets"

@@ -204,7 +204,9 @@ async def test_only_the_author_appeals_and_only_with_words(
     comment = await write(ada, "rude")
     await decide(mo, "reject", comment["i"])
     stranger = await appeal(bob, comment)
-    assert (stranger.status_code, stranger.json()["code"]) == (403, "not_your_comment")
+    assert (stranger.status_code, stranger.json()["code"]) == (404, "comment_not_found")
+    moderator = await appeal(mo, comment)
+    assert (moderator.status_code, moderator.json()["code"]) == (403, "not_your_comment")
     for text, status in (("", 422), (" \n\t ", 400), ("x" * 1001, 422)):
         assert (await appeal(ada, comment, text)).status_code == status, text[:5]
     assert (await ada.call("POST", f"/v1/comments/{comment['i']}/appeal", {})).status_code == 422

@@ -89,6 +89,55 @@ async def test_a_leaf_comes_back_as_it_was_with_its_votes(
     assert [action for action in told if action] == ["undo_delete", "delete"]
 
 
+@pytest.mark.parametrize("how", ["undo", "approve"])
+async def test_the_last_reply_to_a_deleted_comment_comes_back_with_its_place(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis, how: str
+) -> None:
+    """Two places above it, which went when it was rejected."""
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    root = await write(ada, "root")
+    middle = await write(ada, "middle", under=[root["i"]])
+    leaf = await write(ada, "leaf", under=[root["i"], middle["i"]])
+    below = await write(ada, "below", under=[root["i"], middle["i"], leaf["i"]])
+    for comment in (root, middle):
+        await ada.call("DELETE", f"/v1/comments/{comment['i']}")
+    before, thread = await everything(redis), await read(http, new_site)
+    assert outline(thread) == [("[deleted]", [("[deleted]", [("leaf", ["below"])])])]
+    entry = (await decide(mo, "reject", leaf["i"]))["undo"]
+    assert outline(await read(http, new_site)) == []
+    assert await disagreements(redis) == []
+    if how == "undo":
+        await undone(mo, entry)
+        assert await everything(redis) == before
+    else:
+        await decide(mo, "approve", leaf["i"])
+    now = await read(http, new_site)
+    assert (now["tree"]["c"], now["total"]) == (thread["tree"]["c"], 4)
+    assert await disagreements(redis) == []
+    assert (await app.services.rebuild.run(is_check=True)).is_clean
+    await vote(mo, below["i"], "up")
+
+
+async def test_a_last_reply_comes_back_hidden_where_what_is_above_it_was_hidden_meanwhile(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    root = await write(ada, "root")
+    middle = await write(ada, "middle", under=[root["i"]])
+    leaf = await write(ada, "leaf", under=[root["i"], middle["i"]])
+    await ada.call("DELETE", f"/v1/comments/{middle['i']}")
+    whole = outline(await read(http, new_site))
+    entry = (await decide(mo, "reject", leaf["i"]))["undo"]
+    above = (await decide(mo, "reject", root["i"]))["undo"]
+    await undone(mo, entry)
+    assert outline(await read(http, new_site)) == []
+    assert await disagreements(redis) == []
+    await undone(mo, above)
+    assert outline(await read(http, new_site)) == whole
+    assert await disagreements(redis) == []
+    assert (await app.services.rebuild.run(is_check=True)).is_clean
+
+
 async def test_every_shape_comes_back(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
 ) -> None:

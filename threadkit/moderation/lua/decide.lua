@@ -42,7 +42,7 @@
 -- ARGV[12] event that a comment was posted, for the outbox: said once, when it is first shown
 -- ARGV[13] to close its reports, what their authors are told, as JSON; or ''
 -- ARGV[14] JSON list for what hangs on it: {id, created ms, up, down, hot}
--- ARGV[15] JSON list of the ids of the comments above it; needed when it is hidden and its parent is only a place
+-- ARGV[15] JSON list of the comments above it, as for what hangs on it; needed when its parent is only a place
 -- ARGV[16] how long it can be undone, s
 -- ARGV[17] the log entry that must be the newest decision about it, or ''
 -- ARGV[18] what its reports must weigh together
@@ -78,14 +78,35 @@ local above = cjson.decode(ARGV[15])
 
 local was_shown = redis.call('ZSCORE', KEYS[6], ARGV[1]) ~= false
 local is_shown = ARGV[4] == 'approved' and not is_shadowed
+-- How many of the places above it must be put back with it.
+local back = 0
 if was_shown and not is_shown and ARGV[3] ~= '' and #above == 0 then
   if redis.call('HGET', KEYS[10], 'status') == 'deleted' then return { 'CHANGED' } end
 end
 if is_shown and not was_shown and ARGV[3] ~= '' then
   local parent = redis.call('HMGET', KEYS[10], 'status', 'buried', 'reply_count')
-  local is_there = parent[1] == 'approved' or (parent[1] == 'deleted' and tonumber(parent[3]) > 0)
-  if not is_there then return { 'PARENT_GONE' } end
   buried = parent[2]
+  if parent[1] == 'deleted' and tonumber(parent[3]) == 0 then
+    -- The place went with the last that it held, and so perhaps did the one it stood in.
+    if entry.action == 'unshadow' then return { 'PARENT_GONE' } end
+    if #above == 0 then return { 'CHANGED' } end
+    buried = false
+    while above[back + 1] do
+      local one, first = above[back + 1], 25 + #under + back * 5
+      local place = redis.call('HMGET', KEYS[first], 'status', 'buried', 'upvotes', 'downvotes', 'page_id')
+      if place[3] ~= one[3] or place[4] ~= one[4] or place[5] ~= ARGV[2] then return { 'CHANGED' } end
+      if redis.call('ZSCORE', KEYS[first + 1], one[1]) then
+        buried = place[2]
+        break
+      elseif place[1] ~= 'deleted' then
+        buried = one[1]
+        break
+      end
+      back = back + 1
+    end
+  elseif parent[1] ~= 'approved' and parent[1] ~= 'deleted' then
+    return { 'PARENT_GONE' }
+  end
 end
 
 -- What is said of it now is written down too, so that undoing can say it again.
@@ -132,6 +153,22 @@ if is_shown ~= was_shown then
     redis.call('ZADD', KEYS[8], counts[3], ARGV[1])
     redis.call('ZADD', KEYS[9], math.min(up, down), ARGV[1])
     if ARGV[3] ~= '' then redis.call('HINCRBY', KEYS[10], 'reply_count', 1) end
+    for i = 1, back do
+      local one, first = above[i], 25 + #under + (i - 1) * 5
+      local place_up, place_down = tonumber(one[3]), tonumber(one[4])
+      redis.call('ZADD', KEYS[first + 1], one[2], one[1])
+      redis.call('ZADD', KEYS[first + 2], place_up - place_down, one[1])
+      redis.call('ZADD', KEYS[first + 3], one[5], one[1])
+      redis.call('ZADD', KEYS[first + 4], math.min(place_up, place_down), one[1])
+      if above[i + 1] then redis.call('HINCRBY', KEYS[first + 5], 'reply_count', 1) end
+      if buried then
+        redis.call('HSET', KEYS[first], 'buried', buried)
+      else
+        redis.call('HDEL', KEYS[first], 'buried')
+        list(one[1], one[2], place_up, place_down, one[5])
+        change = change + 1
+      end
+    end
     if buried then
       -- It comes back to a place that is hidden itself: from now on it all hangs on what hides that place.
       redis.call('HSET', KEYS[1], 'buried', buried)
@@ -142,7 +179,7 @@ if is_shown ~= was_shown then
       end
     else
       list(ARGV[1], ARGV[7], up, down, counts[3])
-      change = 1
+      change = change + 1
       -- What was hidden with it comes back with it, but not what was hidden for a reason of its own.
       for i, one in ipairs(under) do
         if redis.call('HGET', KEYS[24 + i], 'buried') == ARGV[1] then
@@ -158,7 +195,8 @@ if is_shown ~= was_shown then
     redis.call('HDEL', KEYS[1], 'buried')
     change = -unlist(ARGV[1])
     -- A place that holds nothing any more goes, and so does the place it stood in.
-    for i, id in ipairs(above) do
+    for i, one in ipairs(above) do
+      local id = one[1]
       local first = 25 + #under + (i - 1) * 5
       local place = redis.call('HMGET', KEYS[first], 'status', 'reply_count')
       if place[1] ~= 'deleted' or tonumber(place[2]) > 0 or redis.call('ZREM', KEYS[first + 1], id) == 0 then break end
@@ -176,7 +214,7 @@ if is_shown ~= was_shown then
     redis.call('HINCRBY', KEYS[2], 'comments', string.format('%d', change))
     redis.call('HSET', KEYS[2], 'updated_ms', ARGV[6])
     if change > 0 then redis.call('ZADD', KEYS[18], 'GT', ARGV[7], ARGV[2]) end
-    if #under > 0 then
+    if #under > 0 or back > 0 then
       announce_all(KEYS[2], KEYS[16], KEYS[17])
     elseif change > 0 then
       announce(KEYS[2], KEYS[16], KEYS[17], ARGV[1], { type = 'new_comment', comment_id = ARGV[1] })
