@@ -22,7 +22,7 @@ from threadkit.health import store_routes as store_health
 from threadkit.health.service import HealthService
 from threadkit.http.access_log import AccessLog
 from threadkit.http.admission import Admission
-from threadkit.http.handlers import OwnRouter, share_handlers
+from threadkit.http.handlers import OwnRouter, resolve_in_turn, share_handlers
 from threadkit.http.ledger import Ledger
 from threadkit.http.manners import Manners
 from threadkit.http.request import Request
@@ -218,6 +218,7 @@ class Application:
             },
         )
         share_handlers()
+        resolve_in_turn()
         litestar = Litestar(
             route_handlers=[
                 api,

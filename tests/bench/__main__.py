@@ -24,7 +24,8 @@ from threadkit.storage.bundled import find_program
 LATEST = Path(__file__).parents[2] / "bench" / "latest.json"
 _LIBRARIES = ("threadkit", "litestar", "uvicorn", "uvloop", "httptools", "redis", "hiredis", "msgspec")
 
-out = Console(highlight=False, soft_wrap=True)
+# In a file or a pipe there is room for the whole table.
+out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
 
 
 def main() -> int:

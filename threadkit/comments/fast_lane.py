@@ -111,6 +111,8 @@ class FastLane:
         except RateLimited:  # counted only when it is let through, so it is refused there too
             await self._app(scope, receive, send)
             return
+        if _wants_compressed(snapshot, headers):
+            await snapshot.until_compressed()
         status, head, body = _chosen(snapshot, headers)
         request_id = request_id_of(headers)
         own = [(b"x-request-id", request_id.encode()), *caller.head.listed, *_listed(limits), *warning]
@@ -130,7 +132,7 @@ class FastLane:
         if caller is None:
             return None
         snapshot = self._snapshots.fresh(caller.key)
-        if snapshot is None:
+        if snapshot is None or _wants_compressed(snapshot, headers):
             return None
         try:
             limits = self._limits.spend(caller.site, scope, headers) if self._limits else b""
@@ -302,9 +304,22 @@ def _chosen(snapshot: Snapshot, headers: dict[bytes, bytes]) -> tuple[int, Head,
     """Status, head and body for a reader, who may have it already or may want it compressed."""
     if b"if-none-match" in headers and is_known(headers[b"if-none-match"], snapshot.etag):
         return 304, snapshot.head_known, b""
-    if snapshot.compressed is not None and accepts_gzip(headers.get(b"accept-encoding", b"")):
+    if snapshot.compressed is not None and _accepts_gzip(headers):
         return 200, snapshot.head_compressed, snapshot.compressed
     return 200, snapshot.head, snapshot.body
+
+
+def _wants_compressed(snapshot: Snapshot, headers: dict[bytes, bytes]) -> bool:
+    """Whether a reader would rather wait for it. Who has it already needs neither form."""
+    return (
+        snapshot.is_compressing
+        and _accepts_gzip(headers)
+        and not is_known(headers.get(b"if-none-match"), snapshot.etag)
+    )
+
+
+def _accepts_gzip(headers: dict[bytes, bytes]) -> bool:
+    return accepts_gzip(headers.get(b"accept-encoding", b""))
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,6 +1,6 @@
 """What can be asked about comments and pages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from threadkit.clock import from_iso
 from threadkit.comments.model import Comment, CommentPlace, Sort
@@ -14,6 +14,11 @@ DEEPEST_WALK = 10_000
 LEVELS_AT_ONCE = 50
 
 
+def comment_of(site_id: SiteId, fields: Mapping[str, str]) -> Comment | None:
+    """A comment from its record, if it is one of this site."""
+    return from_hash(Comment, fields) if fields and fields.get("site_id") == site_id else None
+
+
 class CommentQueries:
     def __init__(self, *, redis: Commands, keys: Keys) -> None:
         self._redis = redis
@@ -21,7 +26,7 @@ class CommentQueries:
 
     async def by_id(self, site_id: SiteId, comment_id: CommentId) -> Comment | None:
         fields = await self._redis.hgetall(self._keys.site(site_id).comment(comment_id))
-        return from_hash(Comment, fields) if fields and fields.get("site_id") == site_id else None
+        return comment_of(site_id, fields)
 
     async def made_before(self, site_id: SiteId, request_key: str) -> CommentId | None:
         """What the same request has made, if it came before."""
@@ -46,7 +51,7 @@ class CommentQueries:
             for comment_id in comment_ids:
                 pipe.hgetall(keys.comment(comment_id))
             answers = await pipe.execute()
-        return [from_hash(Comment, fields) for fields in answers if fields and fields.get("site_id") == site_id]
+        return [comment for fields in answers if (comment := comment_of(site_id, fields))]
 
     async def page_comments(
         self, site_id: SiteId, page_id: PageId, *, viewer_id: UserId | None, most: int
@@ -73,13 +78,13 @@ class CommentQueries:
         key = self._keys.site(site_id).unlisted(page_id, viewer_id)
         return await self.by_ids(site_id, await self._redis.zrange(key, -most, -1))
 
-    async def score(self, site_id: SiteId, page_id: PageId, comment: Comment, sort: Sort) -> str:
-        """Where a comment stands in its level, as the store writes it."""
+    async def score(self, site_id: SiteId, page_id: PageId, comment: Comment, sort: Sort) -> str | None:
+        """Where a comment stands in its level, as the store writes it; nowhere while only its author sees it."""
         key = level_index(self._keys.site(site_id), page_id, comment.parent_id, sort)
         async with self._redis.pipeline(transaction=False) as pipe:
             pipe.zscore(key, comment.id)
             (score,) = await pipe.execute()
-        return repr(score or 0.0)
+        return None if score is None else repr(score)
 
     async def has_own_view(self, site_id: SiteId, page_id: PageId, user_id: UserId) -> bool:
         """Whether a user has blocked somebody, or has comments here that only they see."""

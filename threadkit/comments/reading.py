@@ -12,7 +12,6 @@ from threadkit.comments.snapshots import Answer, Snapshot, Snapshots
 from threadkit.comments.tree import build_tree, is_visible
 from threadkit.comments.window import Cursor, Window
 from threadkit.ids import CommentId, PageId, UserId
-from threadkit.pages.model import PageRef
 from threadkit.pages.queries import FoundPage, PageQueries
 from threadkit.settings import Settings
 from threadkit.sites.model import Site
@@ -56,10 +55,10 @@ class ThreadReader:
         self._slice = SliceLevels(redis, keys)
 
     async def thread(
-        self, site: Site, ref: PageRef, sort: Sort, viewer: Viewer | None, window: Window | None = None
+        self, site: Site, page_id: PageId, sort: Sort, viewer: Viewer | None, window: Window | None = None
     ) -> Thread:
         """A page's comments as this viewer sees them. A page nobody wrote on is empty, not missing."""
-        found = await self._page_queries.now(site.id, await self._page_queries.id_of(site, ref))
+        found = await self._page_queries.now(site.id, page_id)
         return await self._thread(site, found, sort, await self._eyes(viewer), window)
 
     async def replies(
@@ -129,7 +128,8 @@ class ThreadReader:
         first: list[CommentId] = []
         if path:
             first = [path[0].id]
-            cursor = Cursor(sort, await self._queries.score(site.id, page_id, path[0], sort), path[0].id)
+            score = await self._queries.score(site.id, page_id, path[0], sort)
+            cursor = Cursor(sort, score, path[0].id) if score is not None else Cursor(sort)
             pinned -= set(first)
         elif window.cursor is None:
             # Pinned roots stand in front of the first window, and are left out where their score would put them.
@@ -146,7 +146,8 @@ class ThreadReader:
             forest.add(None, [comment for comment in own if comment.parent_id is None])
         forest.add(None, await self._queries.by_ids(site.id, roots))
         for above, comment in pairwise(path):
-            forest.add(above.id, [comment])
+            if above.id in forest.nodes:  # it was there a moment ago
+                forest.add(above.id, [comment])
         await self._grow(forest, site, page_id, sort, window)
         for comment in own:
             if comment.parent_id in forest.nodes:
@@ -203,6 +204,8 @@ class ThreadReader:
         comment = await self._queries.by_id(site.id, comment_id)
         if comment is None or not all(map(eyes.see, [comment, *await self._queries.ancestors(comment)])):
             raise CommentNotFound
+        if comment.status is Status.DELETED and comment.reply_count == 0:  # without replies not even its place is left
+            raise CommentNotFound
         return comment
 
     async def _path_to(self, site: Site, page_id: PageId, comment_id: CommentId, eyes: Eyes) -> list[Comment]:
@@ -210,8 +213,6 @@ class ThreadReader:
         comment = await self._seen(site, comment_id, eyes)
         path = [comment, *await self._queries.ancestors(comment)][::-1]
         if comment.page_id != page_id or path[0].parent_id is not None:
-            raise CommentNotFound
-        if comment.status is Status.DELETED and comment.reply_count == 0:
             raise CommentNotFound
         return path
 

@@ -81,12 +81,11 @@ async def list_comments(
     order = order_of(sort, site)
     window = question.window(order)
     if page_url is None and page_id is None and target:
-        ref = PageRef(None, await services.threads.page_of(site, target))
+        asked_for = await services.threads.page_of(site, target)
     else:
-        ref = PageRef(page_url, page_id)
-    asked_for = await services.page_queries.id_of(site, ref)
+        asked_for = await services.page_queries.id_of(site, PageRef(page_url, page_id))
     if maybe_viewer and await services.threads.has_own_view(site, asked_for, maybe_viewer):
-        thread = await services.threads.thread(site, ref, order, maybe_viewer, window)
+        thread = await services.threads.thread(site, asked_for, order, maybe_viewer, window)
         _count_view(services, site, thread.page_id, request, window)
         return _private(thread)
     snapshot = await services.threads.snapshot(site, asked_for, order, window)

@@ -7,6 +7,8 @@ from threadkit import scoring
 from threadkit.comments.model import Comment, Sort, Status, TreeComment
 from threadkit.ids import CommentId, UserId
 from threadkit.scoring import HotFormula
+from threadkit.sites.roles import Role
+from threadkit.users.viewer import Viewer
 
 # Deeper replies hang beside what they answer (their `q` names it): nested JSON has an end, and so has the way up.
 DEEPEST = 100
@@ -23,6 +25,11 @@ def is_visible(comment: Comment, viewer_id: UserId | None, blocked: frozenset[Us
     if comment.status is Status.PENDING or comment.is_shadowed:
         return viewer_id is not None and comment.author_id == viewer_id
     return True
+
+
+def may_know_of(comment: Comment, viewer: Viewer) -> bool:
+    """Whether somebody who may not do something with a comment may be told so, and by that that there is one."""
+    return viewer.role >= Role.MODERATOR or is_visible(comment, viewer.id, frozenset())
 
 
 def build_tree(

@@ -7,16 +7,17 @@ elsewhere between the check and the call. Redirects are not followed, answers ha
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-import httpcore2
-import httpx2
 import msgspec
 from msgspec import Struct
 
 from threadkit import __version__
+
+if TYPE_CHECKING:
+    import httpx2
 
 TIMEOUT_S = 5.0
 MOST_BYTES = 1_000_000
@@ -116,6 +117,8 @@ class Outbound:
         body: bytes | None = None,
         timeout_s: float | None = None,
     ) -> Answer:
+        from threadkit.http.dialling import TROUBLE  # takes a while to import, and many servers never call anybody
+
         self._check_url(url)
         try:
             # The client's own timeout is per step; a server that drips must not hold us for longer either.
@@ -126,10 +129,10 @@ class Outbound:
                 return Answer(response.status_code, await self._body(response), response.headers)
         except TimeoutError:
             raise OutboundFailed("no answer in time") from None
-        except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+        except TROUBLE as error:
             raise OutboundFailed(f"no answer: {type(error).__name__}") from None
 
-    async def _body(self, response: httpx2.Response) -> bytes:
+    async def _body(self, response: "httpx2.Response") -> bytes:
         # A small compressed answer can be a large one; we asked for none, so none is taken.
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             raise OutboundFailed("the answer is compressed")
@@ -141,20 +144,17 @@ class Outbound:
         return bytes(body)
 
     @property
-    def _client(self) -> httpx2.AsyncClient:
+    def _client(self) -> "httpx2.AsyncClient":
         # Reading the certificates of the system takes a while, and many servers never call anybody.
         if self._made is None:
-            self._made = httpx2.AsyncClient(
-                transport=_CheckedTransport(_CheckedBackend(self._checked_addresses)),
-                headers={
-                    "User-Agent": f"ThreadKit/{__version__}",
-                    "Accept": "application/json",
-                    "Accept-Encoding": "identity",
-                },
-                timeout=self._timeout_s,
-                follow_redirects=False,
-                trust_env=False,
-            )
+            from threadkit.http.dialling import checked_client
+
+            headers = {
+                "User-Agent": f"ThreadKit/{__version__}",
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",
+            }
+            self._made = checked_client(self._checked_addresses, headers=headers, timeout_s=self._timeout_s)
         return self._made
 
     def _check_url(self, url: str) -> None:
@@ -187,47 +187,6 @@ class Outbound:
         if address.is_multicast or address.is_unspecified or address.is_link_local:
             return False
         return address.is_global or (host.lower() in self._trusted and address.is_private)
-
-
-class _CheckedBackend(httpcore2.AsyncNetworkBackend):
-    """Dials addresses that were checked, not names."""
-
-    def __init__(self, addresses_of: Resolver) -> None:
-        self._addresses_of = addresses_of
-        self._sockets = httpcore2.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - the base class has it
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        *others, last = await self._addresses_of(host, port)
-        for address in others:
-            try:
-                return await self._sockets.connect_tcp(address, port, timeout, local_address, socket_options)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
-                continue
-        return await self._sockets.connect_tcp(last, port, timeout, local_address, socket_options)
-
-    async def sleep(self, seconds: float) -> None:
-        await self._sockets.sleep(seconds)
-
-
-class _CheckedTransport(httpx2.AsyncHTTPTransport):
-    def __init__(self, backend: httpcore2.AsyncNetworkBackend) -> None:
-        tls = httpx2.create_ssl_context(trust_env=False)
-        super().__init__(verify=tls, trust_env=False)
-        # The transport has no parameter for the backend; a test notices should this ever stop working.
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls,
-            max_connections=50,
-            max_keepalive_connections=10,
-            keepalive_expiry=5.0,
-            network_backend=backend,
-        )
 
 
 def is_loopback(url: str) -> bool:

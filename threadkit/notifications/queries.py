@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from threadkit.ids import SiteId, UserId
+from threadkit.comments.model import Comment
+from threadkit.comments.queries import comment_of
+from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.notifications.model import NOBODY, Notification, Preferences, Topic
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -26,11 +28,12 @@ class Hearer(Struct, frozen=True):
 
 
 class Circumstances(Struct, frozen=True):
-    """Of whom, and who might be told."""
+    """Of whom, who might be told, and the comment that was asked for."""
 
     sender: User | None
     is_silenced: bool
     hearers: list[Hearer]
+    comment: Comment | None
 
 
 class NotificationQueries:
@@ -39,7 +42,12 @@ class NotificationQueries:
         self._keys = keys
 
     async def circumstances(
-        self, site_id: SiteId, sender_id: UserId | None, hearer_ids: Sequence[UserId]
+        self,
+        site_id: SiteId,
+        sender_id: UserId | None,
+        hearer_ids: Sequence[UserId],
+        *,
+        comment_id: CommentId | None = None,
     ) -> Circumstances:
         """All that decides who is told of something somebody did, in one round trip. Nobody is told of oneself."""
         hearer_ids = [hearer for hearer in hearer_ids if hearer != sender_id and hearer not in NOBODY]
@@ -51,7 +59,10 @@ class NotificationQueries:
             for hearer in hearer_ids:
                 pipe.hmget(self._keys.user(hearer).profile(), "id", "notifications_off")
                 pipe.sismember(self._keys.user(hearer).blocked(), sender_id or "")
+            if comment_id:
+                pipe.hgetall(self._keys.site(site_id).comment(comment_id))
             answers = await pipe.execute()
+        comment = comment_of(site_id, answers.pop()) if comment_id else None
         sender, is_silenced = None, False
         if has_account:
             profile, is_shadowed, *answers = answers
@@ -62,7 +73,7 @@ class NotificationQueries:
             Hearer(hearer, known is not None, bool(has_blocked), Preferences.stored(off))
             for hearer, (known, off), has_blocked in zip(hearer_ids, answers[::2], answers[1::2], strict=True)
         ]
-        return Circumstances(sender, is_silenced, hearers)
+        return Circumstances(sender, is_silenced, hearers, comment)
 
     async def is_there(self, user_id: UserId) -> bool:
         return bool(await self._redis.exists(self._keys.user(user_id).profile()))

@@ -52,16 +52,17 @@ class AddUpvote(_NoticeScript):
         comment_id: CommentId,
         voter: UserId,
         entry_id: str,
-        notice: Notification,
-        view: NotificationView,
+        now_ms: int,
         *,
         most: int,
+        first: tuple[Notification, NotificationView] | None = None,
     ) -> str:
-        """`notice` and `view` are what a new notification is; its time is now."""
+        """`first` is what a new notification is, if this vote is the hour's first; without it nothing is done then."""
+        told: list[str | int] = _delivered(*first, most) if first else ["", now_ms, "", most, "", ""]
         return str(
             await self._run(
                 keys=[*self._delivery(user_id), self._keys.user(user_id).upvoters(comment_id)],
-                args=[*_delivered(notice, view, most), voter, _comparable(entry_id), UPVOTES_GROUPED_MS],
+                args=[*told, voter, _comparable(entry_id), UPVOTES_GROUPED_MS],
             )
         )
 

@@ -163,25 +163,27 @@ class Telling:
         if vote.vote != "up":
             await self._take_upvote(vote.user_id, vote.comment_id, vote.voter, entry_id)
             return
-        comment = await self._comments.by_id(site_id, vote.comment_id)
+        found = await self._queries.circumstances(site_id, vote.voter, [vote.user_id], comment_id=vote.comment_id)
+        comment = found.comment
         if comment is None or not is_told(comment) or comment.author_id != vote.user_id:
             return
-        found = await self._queries.circumstances(site_id, vote.voter, [vote.user_id])
         if found.is_silenced or not any(hearer.wants("upvote") for hearer in found.hearers):
             return
         now_ms = self._clock.now_ms()
-        notice = Notification(
-            id=notification_id(now_ms, "upvote", site_id, entry_id, vote.user_id),
-            notification_type="upvote",
-            comment_id=comment.id,
-            from_user_id=vote.voter,
-            read=False,
-            created_at=iso(now_ms),
-            site_id=site_id,
-            count=1,
-        )
-        view = view_of(notice, comment=comment, page_url=await self._url(comment), sender=found.sender)
-        await self._add_upvote(vote.user_id, comment.id, vote.voter, entry_id, notice, view, most=self._most)
+        of_vote = vote.user_id, comment.id, vote.voter, entry_id, now_ms
+        if await self._add_upvote(*of_vote, most=self._most) == "FIRST":
+            notice = Notification(
+                id=notification_id(now_ms, "upvote", site_id, entry_id, vote.user_id),
+                notification_type="upvote",
+                comment_id=comment.id,
+                from_user_id=vote.voter,
+                read=False,
+                created_at=iso(now_ms),
+                site_id=site_id,
+                count=1,
+            )
+            view = view_of(notice, comment=comment, page_url=await self._url(comment), sender=found.sender)
+            await self._add_upvote(*of_vote, most=self._most, first=(notice, view))
         if not await self._queries.is_there(vote.voter):
             await self._forget_sender(vote.user_id, vote.voter, [comment.id])
 

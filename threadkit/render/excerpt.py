@@ -44,7 +44,7 @@ async def read(services: Services, site: Site, ref: PageRef, place: Place) -> Ex
         excerpt.comments = [parent]
         excerpt.next = replies.next or None
     else:
-        thread = await services.threads.thread(site, ref, sort, None, window)
+        thread = await services.threads.thread(site, found.id, sort, None, window)
         excerpt.comments = thread.tree.c
         excerpt.pinned = frozenset(comment_id for comment_id, _ in thread.pinned or [])
         excerpt.next = thread.next or None

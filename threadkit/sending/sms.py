@@ -2,16 +2,18 @@
 
 import asyncio
 import re
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote
 
-import httpx2
 import msgspec
 import structlog
 
 from threadkit.errors import CannotStart
 from threadkit.sending.model import Sms, Undelivered, Unsendable, masked
 from threadkit.settings import SmsSettings
+
+if TYPE_CHECKING:
+    import httpx2
 
 log = structlog.get_logger()
 
@@ -31,12 +33,16 @@ class TwilioSender:
         self._auth = (settings.account, settings.password)
         self._sender = settings.sender
         self._timeout_s = settings.timeout_s
+        import httpx2  # slow to import, and most servers send no text messages
+
         # Reading the certificates of the system takes a while; once is enough.
         self._tls = httpx2.create_ssl_context()
 
     async def send(self, sms: Sms) -> None:
         if not _NUMBER.fullmatch(sms.to):
             raise Unsendable("recipient: not a number such as +15550001234")
+        import httpx2
+
         form = {"From": self._sender, "To": sms.to, "Body": sms.text}
         try:
             # The client's own timeout is per step; a gateway that drips must not hold us for longer either.
@@ -66,7 +72,7 @@ class _Problem(msgspec.Struct):
     code: int
 
 
-def _reason(response: httpx2.Response) -> str:
+def _reason(response: "httpx2.Response") -> str:
     """Twilio numbers its errors; the words beside the number repeat the recipient and are left out."""
     try:
         return f", error {msgspec.json.decode(response.content, type=_Problem).code}"

@@ -4,14 +4,12 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from litestar.connection import ASGIConnection
-from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Guard, Scope
 
 from threadkit.counters.model import KeyKind
 from threadkit.errors import MissingApiKey, OriginNotAllowed, SecretKeyRequired, UnknownApiKey
 from threadkit.ids import SiteId
-from threadkit.services import Services
 from threadkit.sites.model import KeyType, OpenedSite, PageRule, Site, origin_host
 from threadkit.sites.queries import SiteQueries
 
@@ -84,7 +82,7 @@ def requires_secret_key(connection: Connection, _handler: BaseRouteHandler) -> N
         raise SecretKeyRequired
 
 
-async def provide_site(scope: Scope, services: NamedDependency[Services]) -> Site:
-    """The opened site, as a dependency of routes. Why it asks for the services stands in users/access.py."""
+async def provide_site(scope: Scope) -> Site:
+    """The opened site, as a dependency of routes."""
     opened: OpenedSite = scope["state"]["opened"]
     return opened.site

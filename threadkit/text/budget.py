@@ -24,6 +24,8 @@ URL = 32.0
 URL_CHARACTER = 0.4
 URL_TRIED = 0.04
 """Finding, parsing and encoding an address."""
+HOST_CHARACTER = 14.0
+"""One letter of a host that DNS writes otherwise: the longer its label, the longer it is looked for."""
 SCAN = 0.2
 """One character of a link's destination or title."""
 

@@ -29,6 +29,8 @@ _NAME_RUN = re.compile(r"[A-Za-z0-9_-]+")
 _NAME = re.compile(r"(?=.{1,24}$)[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
 # How far the library reads before it gives up on a destination: up to a space or the 33rd open bracket.
 _TRIED = re.compile(r"(?:[^ \n(]*\(){0,33}[^ \n(]*")
+_HOST = re.compile("[^/]*//[^/?#]*|[^/?#]*")
+_NOT_ASCII = re.compile("[^\x00-\x7f]")
 _NOT_BEFORE_MENTION = frozenset(".+-@/=%#&")
 
 
@@ -81,7 +83,8 @@ class Parser(MarkdownIt):
         return self.parse(source)
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802
-        self._budget.spend(price.URL + len(url) * price.URL_CHARACTER)
+        foreign = 0 if url.isascii() else len(_NOT_ASCII.findall(_HOST.match(url)[0]))  # type: ignore[index]
+        self._budget.spend(price.URL + len(url) * price.URL_CHARACTER + foreign * price.HOST_CHARACTER)
         return mdurl.encode(url) if _loses_its_host(url) else normalizeLink(url)
 
     def normalizeLinkText(self, link: str) -> str:  # noqa: N802

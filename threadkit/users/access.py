@@ -11,7 +11,7 @@ from threadkit.clock import iso
 from threadkit.errors import Forbidden, Unauthenticated
 from threadkit.http.client_address import ClientAddresses
 from threadkit.services import Services
-from threadkit.sites.model import OpenedSite, Site
+from threadkit.sites.model import OpenedSite
 from threadkit.sites.roles import Role
 from threadkit.users.second_step.model import SecondStepRequired
 from threadkit.users.sessions import Device
@@ -116,16 +116,12 @@ def bearer(connection: Connection) -> str:
     return header.removeprefix("Bearer ")
 
 
-# Each asks for the one before it, though it does not need it: what stands side by side is resolved in tasks of their
-# own, which take longer than all of them together.
-
-
-async def provide_viewer(scope: Scope, site: NamedDependency[Site]) -> Viewer:
+async def provide_viewer(scope: Scope) -> Viewer:
     viewer: Viewer = scope["state"]["viewer"]
     return viewer
 
 
-async def provide_maybe_viewer(scope: Scope, site: NamedDependency[Site]) -> Viewer | None:
+async def provide_maybe_viewer(scope: Scope) -> Viewer | None:
     viewer: Viewer | None = scope["state"].get("viewer")
     return viewer
 

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from threadkit.comments.model import CommentNotFound, VotingOff
+from threadkit.comments.model import CommentChanged, CommentNotFound, CommentPlace, VotingOff
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.snapshots import Snapshots
 from threadkit.ids import CommentId, SiteId
@@ -15,6 +16,7 @@ from threadkit.sites.model import Site
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.viewer import Viewer
+from threadkit.votes.places import Places
 from threadkit.votes.scripts import CastVote
 
 Direction = Literal["up", "down"]
@@ -42,6 +44,7 @@ class VoteService:
         self._comment_queries = comment_queries
         self._page_queries = page_queries
         self._cast_vote = CastVote(redis, keys)
+        self._places = Places()
 
     async def cast(
         self, site: Site, comment_id: CommentId, direction: Direction, *, voter: Viewer, page: PageRef | None = None
@@ -49,11 +52,19 @@ class VoteService:
         """Whoever names a page must name the comment's."""
         if site.settings.voting == "off":
             raise VotingOff
+        if page is None and (known := self._places.get(site.id, comment_id)):
+            try:
+                return await self._count(site, known, direction, voter)
+            except (CommentChanged, CommentNotFound):
+                self._places.drop(site.id, comment_id)
         comment = await self._comment_queries.place(site.id, comment_id)
         if page is not None:
             await self._page_queries.check_place(site, comment.page_id if comment else None, page)
         if comment is None:
             raise CommentNotFound
+        return await self._count(site, comment, direction, voter)
+
+    async def _count(self, site: Site, comment: CommentPlace, direction: Direction, voter: Viewer) -> VoteResult:
         counts = await self._cast_vote(
             comment,
             voter=voter.id,
@@ -62,6 +73,7 @@ class VoteService:
             is_shadowed=voter.is_shadowed,
             formula=site.settings.hot,
         )
+        self._places.keep(replace(comment, score=counts.up - counts.down))
         self._snapshots.drop(comment.page_id)
         self._wake_outbox(site.id)
         return VoteResult(counts.up, counts.down, counts.own)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from tests.make import ManualClock
 from tests.people import Person, create
 from tests.wait import until
 from threadkit.app import Application, create_app
+from threadkit.comments.snapshots import Snapshots
 from threadkit.keyring import Keyring
 from threadkit.settings import Settings
 from threadkit.sites.model import NewSite
@@ -192,6 +193,34 @@ async def test_another_worker_sees_a_change_within_a_second(
         assert (await read(http, new_site))["total"] == 1, "the writer's worker at once"
         clock.advance(seconds=1)
         assert (await read(other, new_site))["total"] == 1
+
+
+async def test_after_events_were_missed_readers_do_not_get_what_was_kept(
+    app: Application,
+    http: httpx.AsyncClient,
+    redis: Redis,
+    new_site: NewSite,
+    bundled: BundledStore,
+    settings: Settings,
+    keyring: Keyring,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are told to look again as soon as events are heard again, which may be within the second."""
+    monkeypatch.setattr(Snapshots, "_hear", lambda *_: None)
+    ada = await create(http, new_site, "ada")
+    await warm(app, http, new_site)
+    gaps: list[bool] = []
+    app.services.listener.on_back(lambda channels: gaps.append(any("page:" in one for one in channels)))
+    async with another_worker(bundled, settings, keyring, clock) as other:
+        assert (await read(http, new_site))["total"] == 0
+        await until(lambda: not app.services.snapshots._watching, "the page's channel")
+        writer = Person.of(other, ada.key, {"user": {"id": ada.id, "name": ada.name}, "token": ada.token})
+        await write(writer, "not heard of")
+        assert (await read(http, new_site))["total"] == 0
+        await redis.client_kill_filter(_type="pubsub")
+        await until(lambda: any(gaps), "the page's channel to be heard again")
+        assert (await read(http, new_site))["total"] == 1
 
 
 async def test_readers_during_a_storm_of_writes_see_whole_states(

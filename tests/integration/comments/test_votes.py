@@ -232,3 +232,29 @@ async def test_pins_toggle_and_the_newest_comes_first(
     assert [pin[0] for pin in pinned] == [two["i"], one["i"]]
     unpinned = (await mod.call("POST", f"/v1/comments/{two['i']}/pin", body)).json()
     assert unpinned == {"pinned": False, "pinned_at": None}
+
+
+async def test_what_is_remembered_of_a_comment_may_be_old(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    """A server remembers where it counted a vote. Meanwhile, elsewhere, the page went into another one and many voted."""
+    ada = await create(http, new_site, "ada")
+    voters = [await create(http, new_site, f"voter-{number}") for number in range(20)]
+    comment = await write(ada, "vote on me")
+    path = f"/v1/comments/{comment['i']}/vote"
+    assert (await voters[0].call("POST", path, {"direction": "up"})).json()["upvotes"] == 1
+    other = "https://blog.example.org/the-other-page"
+    await write(ada, "already here", url=other)
+    await app.services.pages.merge(new_site.site, URL, other)
+    for number, voter in enumerate(voters[1:], 2):  # named, so nothing of it is remembered
+        answer = await voter.call("POST", path, {"page_url": other, "direction": "up"})
+        assert answer.json()["upvotes"] == number
+    answer = await voters[0].call("POST", path, {"direction": "up"})
+    assert (answer.status_code, answer.json()["upvotes"], answer.json()["user_vote"]) == (200, 19, None)
+    assert (await voters[0].call("GET", f"/v1/pages/my_votes?page_url={other}")).json()["votes"] == {}
+    assert await disagreements(redis, shadowed=()) == []
+    assert (await ada.call("DELETE", f"/v1/comments/{comment['i']}")).status_code == 204
+    assert (await voters[0].call("POST", path, {"direction": "up"})).status_code == 404
+    other_site = await app.services.sites.create("Other", "other.example")
+    stranger = await create(http, other_site, "stranger")
+    assert (await stranger.call("POST", path, {"direction": "up"})).status_code == 404

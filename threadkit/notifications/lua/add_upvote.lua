@@ -10,7 +10,7 @@
 --                          the notification was when everybody had taken the vote back
 -- ARGV[1] id for a new notification
 -- ARGV[2] now, ms
--- ARGV[3] a new notification as it is kept, JSON
+-- ARGV[3] a new notification as it is kept, JSON; empty where nobody has made one, as most votes are not the hour's first
 -- ARGV[4] how many are kept
 -- ARGV[5] site id
 -- ARGV[6] a new notification as it is sent, JSON
@@ -18,16 +18,16 @@
 -- ARGV[8] outbox entry, padded so that later ones compare as greater
 -- ARGV[9] an hour, ms
 --
--- Returns 'ADDED', 'COUNTED', 'KNOWN', 'SILENT' when the author threw this hour's away, or 'GONE' when the author is.
+-- Returns 'ADDED', 'COUNTED', 'KNOWN', 'SILENT' when the author threw this hour's away, 'GONE' when the author is, or
+-- 'FIRST', having done nothing, when a new notification is needed.
 
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'GONE' end
 local box = { all = KEYS[2], unread = KEYS[3], by_site = KEYS[4] }
 local since = redis.call('HGET', KEYS[6], 'since')
-if since and tonumber(ARGV[2]) - tonumber(since) >= tonumber(ARGV[9]) then
-  redis.call('DEL', KEYS[6])
-  since = false
-end
+if since and tonumber(ARGV[2]) - tonumber(since) >= tonumber(ARGV[9]) then since = false end
+if not since and ARGV[3] == '' then return 'FIRST' end
 if not since then
+  redis.call('DEL', KEYS[6])
   redis.call('HSET', KEYS[6], 'id', ARGV[1], 'since', ARGV[2], ARGV[7], ARGV[8])
   redis.call('PEXPIRE', KEYS[6], ARGV[9])
   deliver(box, KEYS[5], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6])
