@@ -13,7 +13,7 @@ import msgspec
 from threadkit.backup.file import read_header
 from threadkit.backup.model import BackupFailed, Failure, FoundBackup
 
-_NAME = re.compile(r"threadkit-\d{8}-\d{6}(-\d+)?\.backup")
+_NAME = re.compile(r"threadkit-(\d{8}-\d{6})(?:-(\d+))?\.backup")
 _FAILURE = "failed.json"
 
 
@@ -45,9 +45,11 @@ class BackupFolder:
     def all(self) -> list[FoundBackup]:
         """The newest first."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            paths = [path for path in self.path.iterdir() if _NAME.fullmatch(path.name)]
-            return [found(path) for path in sorted(paths, key=_age_of_name, reverse=True)]
+            return [found(path) for path in sorted(self._paths(), key=_age_of_name, reverse=True)]
         return []
+
+    def _paths(self) -> list[Path]:
+        return [path for path in self.path.iterdir() if _NAME.fullmatch(path.name)]
 
     def newest(self) -> FoundBackup | None:
         """The newest that can be read."""
@@ -84,12 +86,10 @@ class BackupFolder:
             raise BackupFailed(f"The folder {self.path} is not writable.")
 
     def _free_name(self, now_ms: int) -> Path:
-        name = datetime.fromtimestamp(now_ms / 1000, UTC).strftime("threadkit-%Y%m%d-%H%M%S")
-        path, number = self.path / f"{name}.backup", 1
-        while path.exists():
-            number += 1
-            path = self.path / f"{name}-{number}.backup"
-        return path
+        """Of several in one second the later has the higher number, also when the first of them has gone by now."""
+        moment = datetime.fromtimestamp(now_ms / 1000, UTC).strftime("%Y%m%d-%H%M%S")
+        taken = [number for at, number in map(_age_of_name, self._paths()) if at == moment]
+        return self.path / f"threadkit-{moment}{f'-{max(taken) + 1}' if taken else ''}.backup"
 
     def _sync(self) -> None:
         """The new name is on disk too."""
@@ -141,5 +141,5 @@ def _verified_ms(path: Path, sha256: str) -> int | None:
 
 
 def _age_of_name(path: Path) -> tuple[str, int]:
-    moment, number = re.fullmatch(r"threadkit-(\d{8}-\d{6})(?:-(\d+))?\.backup", path.name).groups()  # type: ignore[union-attr]
+    moment, number = _NAME.fullmatch(path.name).groups()  # type: ignore[union-attr]
     return moment, int(number or 1)

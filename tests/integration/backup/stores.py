@@ -8,7 +8,7 @@ from typing import Any
 
 from redis import Redis
 
-from tests.integration.server.program import environment, run
+from tests.integration.server.program import command, environment, run
 from threadkit.settings import Settings
 from threadkit.storage.bundled import BundledStore
 
@@ -53,9 +53,7 @@ def state_of(folder: Path) -> State:
 
 def do(*words: str, **env: str) -> str:
     """A command that must succeed; what it says."""
-    result = run(*words, env=environment(**env))
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return command(*words, **env)
 
 
 def refused(*words: str, **env: str) -> str:

@@ -115,6 +115,17 @@ def test_without_secrets_nobody_stays_signed_in_and_nothing_else_is_lost(filled:
     }
 
 
+def test_who_was_at_work_does_not_keep_others_from_it_afterwards(filled: Path, parent: Path) -> None:
+    """They would be waited for though they are not there any more."""
+    with opened(filled) as store:
+        lease = f"lock:outbox:{next(store.scan_iter('site:*:config')).decode().split(':')[1]}"
+        store.set(lease, "a worker of then", ex=600)
+    target = new_folder(parent, "b", like=filled)
+    do("backup", "restore", str(backup_of(filled)), "--data", str(target))
+    lost = state_of(filled).keys() - state_of(target).keys()
+    assert lost - {b"threadkit:probe", b"threadkit:backups"} == {lease.encode()}
+
+
 def test_a_backup_comes_back_under_another_prefix(filled: Path, backup: Path, parent: Path) -> None:
     target = new_folder(parent, "b", like=filled)
     env = {"THREADKIT_KEY_PREFIX": "other:"}
