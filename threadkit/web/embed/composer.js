@@ -55,16 +55,16 @@ export class Composer {
     this.error = h("p", { class: "error", role: "alert", hidden: true });
     this.submit = button(words.say(about.edit ? "save" : about.parent ? "post_reply" : "post"), () => this.send(), { class: "primary", part: "submit" });
     this.people = h("ul", { class: "people", role: "listbox", "aria-label": words.say("people"), hidden: true });
+    this.box.value = about.edit ? about.edit.text : about.text || this.#draft();
     this.element = h(
       "div",
-      { class: about.parent || about.edit || this.#draft() ? "composer open" : "composer", part: "composer" },
+      { class: about.parent || about.edit || this.box.value ? "composer open" : "composer", part: "composer" },
       this.tools,
       h("div", { class: "field" }, this.box, this.people, this.shown),
       this.trap,
       this.error,
       h("div", { class: "row" }, this.previewing, this.counter, (about.parent || about.edit) && button(words.say("cancel"), () => this.close(true), { class: "quiet" }), this.submit),
     );
-    this.box.value = about.edit ? about.edit.text : about.text || this.#draft();
     this.#grow();
     this.#count();
   }

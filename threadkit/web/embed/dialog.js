@@ -4,9 +4,8 @@ import { h, icon } from "./dom.js";
 
 const CLOSE = "M6.4 5L5 6.4 10.6 12 5 17.6 6.4 19 12 13.4 17.6 19 19 17.6 13.4 12 19 6.4 17.6 5 12 10.6z";
 
-/** A dialog that gives the focus back where it came from. @param {any} app @param {string} title @param {any[]} content @param {Record<string, any>} [props] */
+/** The focus goes back where it came from by itself, before the next key; `close` may come after it. @param {any} app @param {string} title @param {any[]} content @param {Record<string, any>} [props] */
 export function dialog(app, title, content, props) {
-  const before = app.shadowRoot.activeElement;
   const box = h(
     "dialog",
     { class: "dialog", part: "dialog", "aria-label": title, ...props },
@@ -18,10 +17,7 @@ export function dialog(app, title, content, props) {
     ),
     ...content,
   );
-  box.addEventListener("close", () => {
-    box.remove();
-    before?.focus?.();
-  });
+  box.addEventListener("close", () => box.remove());
   box.addEventListener("click", (/** @type {Event} */ event) => event.target === box && box.close());
   app.layer.append(box);
   box.showModal();

@@ -7,9 +7,8 @@ export { cleaned, webAddress } from "../embed/dom.js";
 
 const CLOSE = "M6.4 5L5 6.4 10.6 12 5 17.6 6.4 19 12 13.4 17.6 19 19 17.6 13.4 12 19 6.4 17.6 5 12 10.6z";
 
-/** A dialog that gives the focus back where it came from. @param {import("./shell.js").App} app @param {string} title @param {any[]} content */
+/** The focus goes back where it came from by itself, before the next key; `close` may come after it. @param {import("./shell.js").App} app @param {string} title @param {any[]} content */
 export function dialog(app, title, content) {
-  const before = /** @type {HTMLElement | null} */ (document.activeElement);
   const box = h(
     "dialog",
     { class: "dialog", "aria-label": title },
@@ -21,10 +20,7 @@ export function dialog(app, title, content) {
     ),
     ...content,
   );
-  box.addEventListener("close", () => {
-    box.remove();
-    before?.focus?.();
-  });
+  box.addEventListener("close", () => box.remove());
   box.addEventListener("click", (/** @type {Event} */ event) => event.target === box && box.close());
   document.body.append(box);
   box.showModal();

@@ -21,9 +21,9 @@ export class Bulk {
     return [...this.pile.cards].filter(([, card]) => card.box?.checked).map(([id]) => id);
   }
 
-  /** @param {string} id */
+  /** @param {string | null} id */
   toggle(id) {
-    const box = this.pile.cards.get(id)?.box;
+    const box = id ? this.pile.cards.get(id)?.box : null;
     if (box) box.checked = !box.checked;
     this.changed();
   }

@@ -60,10 +60,19 @@ export class Looking {
     card?.element.scrollIntoView({ block: matchMedia(NARROW).matches ? "start" : "nearest" });
   }
 
+  get #hasFocus() {
+    return Boolean(this.card?.element.contains(document.activeElement));
+  }
+
   /** @param {number} by */
   step(by) {
-    const hasFocus = this.card?.element.contains(document.activeElement);
-    this.focus(this.id && hasFocus ? (this.pile.beside(this.id, by) ?? this.id) : (this.id ?? this.pile.ids[0]));
+    this.focus(this.id && this.#hasFocus ? (this.pile.beside(this.id, by) ?? this.id) : (this.id ?? this.pile.ids[0]));
+  }
+
+  /** Something is done with the keys to the one in view: they go on from there. @returns {string | null} its id */
+  hold() {
+    if (!this.#hasFocus) this.focus(this.id);
+    return this.id;
   }
 
   /** It has gone. Says which one is next, if it was the one that was looked at. @param {string} id @returns {string | null} */

@@ -71,7 +71,7 @@ class Queue {
       s: () => this.act("spam"),
       d: () => this.act("delete"),
       u: () => undoLast(this.app),
-      x: () => this.looking.id && this.bulk.toggle(this.looking.id),
+      x: () => this.bulk.toggle(this.looking.hold()),
       o: () => this.looking.card?.context(),
       Enter: () => this.looking.card?.context(),
       "?": () => help(this.app),
