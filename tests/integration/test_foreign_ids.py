@@ -11,10 +11,10 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from tests.integration.authorisation.routes import ROUTES
 from tests.integration.comments.test_comments import write
 from tests.integration.moderation.test_decisions import decide
 from tests.integration.moderation.test_people import abroad
-from tests.integration.test_authorisation import ROUTES
 from tests.integration.test_other_sites import ANSWERS, BODIES, all_but
 from tests.people import Person, create
 from threadkit.app import Application

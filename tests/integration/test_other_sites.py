@@ -7,10 +7,10 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from tests.integration.authorisation.routes import ROUTES
 from tests.integration.comments.test_comments import write
 from tests.integration.moderation.test_decisions import decide
 from tests.integration.moderation.test_people import abroad
-from tests.integration.test_authorisation import ROUTES
 from tests.people import create
 from threadkit.app import Application
 from threadkit.ids import UserId
@@ -35,7 +35,7 @@ ANSWERS = {
     ("POST", "/v1/moderation/users/{user_id}/delete-comments"): 202,
     ("DELETE", "/v1/moderation/claim/{comment_id}"): 204,
 }
-_OF_EVERY_REQUEST = re.compile(
+OF_EVERY_REQUEST = re.compile(
     r"threadkit:probe|rate:|session:|user:[^:]+:sessions|apikey:|site:[^:]+:(usage|visitors|day|keys|tally|viewed)|lock:"
 )
 
@@ -44,7 +44,7 @@ async def all_but(redis: Redis, site_id: str) -> dict[str, Any]:
     """All there is, but for what that site keeps about people and what every request leaves behind."""
     found: dict[str, Any] = {}
     for key in sorted([str(key) async for key in redis.scan_iter(count=1000)]):
-        if _OF_EVERY_REQUEST.match(key) or re.match(f"site:{site_id}:(author:.*:notes|jobs|outbox|modlog)", key):
+        if OF_EVERY_REQUEST.match(key) or re.match(f"site:{site_id}:(author:.*:notes|jobs|outbox|modlog)", key):
             continue
         match await redis.type(key):
             case "hash":

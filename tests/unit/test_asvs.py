@@ -80,6 +80,7 @@ def test_the_numbers_at_the_top_are_those_of_the_table() -> None:
     counted = Counter(row.state for row in rows() for _ in row.items)
     said = {state: int(number) for state, number in re.findall(r"^\| ([a-z ]+) \| [^|]+ \| (\d+) \|$", TEXT, re.M)}
     assert said == {state: counted[state] for state in STATES}
+    print(f"\nG30: {sum(said.values())} items: " + ", ".join(f"{number} {state}" for state, number in said.items()))
 
 
 def test_what_to_do_first_is_not_met() -> None:
