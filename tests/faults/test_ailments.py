@@ -142,7 +142,7 @@ async def test_people_are_told_the_truth_and_all_is_well_soon_after(
     if IS_LONG:
         await asyncio.to_thread(ask_the_doctor, store)
     print(
-        f"{name}, {TIMES} times: {len(visitor.confirmed)} writes confirmed, well again after {longest_s:.2f} s, no answer took longer than {visitor.slowest_s:.2f} s"
+        f"\nG15: the store {name}, {TIMES} times: {len(visitor.confirmed)} writes confirmed, well again after {longest_s:.2f} s, no answer took longer than {visitor.slowest_s:.2f} s"
     )
 
 
