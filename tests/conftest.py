@@ -1,7 +1,9 @@
 """The harness: a real store per test worker, the application in process, and a guard over every key that is written."""
 
+import gc
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from redis.asyncio import Redis
 
+from tests import goals
 from tests.left_out import leave_out, summary
 from tests.make import ManualClock
 from tests.stores import TestedStore, emptied, tested_store
@@ -32,9 +35,26 @@ hypothesis_settings.load_profile("short")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     leave_out(items)
+    # Of two tests that share a name, workers run one.
+    shared = [name for name, times in Counter(item.nodeid for item in items).items() if times > 1]
+    assert not shared, f"more than one test is called {shared[0]}"
+
+
+def pytest_collection_finish() -> None:
+    # What was imported stays, and every test makes a whole application: it need not be looked through each time.
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    # Who may leave something to the collector has it collected, or the next test would be blamed.
+    if any("Unraisable" in str(mark.args) for mark in item.iter_markers("filterwarnings")):
+        gc.collect()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    goals.summary(terminalreporter)
     summary(terminalreporter)
 
 

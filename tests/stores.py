@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
 
 from tests.documented import DocumentedCluster
 from tests.integration.topologies.servers import Cluster, SentinelGroup, Topology, running
@@ -57,7 +57,15 @@ def url_of(store: TestedStore) -> str:
 def client_of(store: TestedStore) -> Commands:
     """The store as the tests look at it."""
     if not isinstance(store, Outside):
-        return Redis(unix_socket_path=store.address.path, decode_responses=True)
+        # A crowd waits its turn: a socket takes only so many who come at once.
+        pool = BlockingConnectionPool(
+            connection_class=UnixDomainSocketConnection,
+            path=store.address.path,
+            decode_responses=True,
+            max_connections=100,
+            timeout=60,
+        )
+        return Redis.from_pool(pool)
     if isinstance(store.topology, Cluster):
         return DocumentedCluster(*store.address.hosts)
     return Redis(port=store.topology.primary.port, decode_responses=True)

@@ -4,6 +4,7 @@ The page comes from 127.0.0.1 and ThreadKit from localhost, which for a browser 
 third-party cookies blocked. Screenshots go to `tests/e2e/shots/`, which is not committed.
 """
 
+import inspect
 import json
 import os
 import re
@@ -16,13 +17,14 @@ from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser import CHROMIUM, chromium
 from tests.hosting import Host as Host
 from tests.hosting import hosting
-from tests.integration.server.program import Server, environment, run, serving
+from tests.integration.server.program import Server, command, environment, serving
 
 PUBLIC, SECRET = "tk_pub_browserbrowser", "tk_sec_browserbrowser"
 SHOTS = Path(__file__).parent / "shots"
@@ -33,8 +35,10 @@ expect.set_options(timeout=PATIENCE_MS)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            # One browser at a time, and none where there is none.
+            # One browser for all of them, so one loop too; and none where there is none.
             item.add_marker(pytest.mark.xdist_group("browser"))
+            if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.function):
+                item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
             item.add_marker(pytest.mark.timeout(120))
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="there is no Chromium"))
@@ -62,8 +66,7 @@ def server() -> Iterator[Server]:
             "screening.repeated.enabled=false",
             "screening.links.enabled=false",
         )
-        done = run("site", "set", PUBLIC, *chosen, "--data", str(found.folder), env=env)
-        assert done.returncode == 0, done.stdout + done.stderr
+        command("site", "set", PUBLIC, *chosen, "--data", str(found.folder))
         yield found
 
 
@@ -73,7 +76,7 @@ def host(server: Server) -> Iterator[Host]:
         yield found
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     async with chromium() as found:
         yield found
@@ -144,7 +147,7 @@ class Visitor:
         assert faults == []
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def contexts(browser: Browser) -> AsyncIterator[list[BrowserContext]]:
     opened: list[BrowserContext] = []
     yield opened
@@ -152,7 +155,7 @@ async def contexts(browser: Browser) -> AsyncIterator[list[BrowserContext]]:
         await context.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def visit(browser: Browser, contexts: list[BrowserContext]) -> Any:
     """Makes visitors; nothing in the console may complain, unless a test says why."""
 
@@ -245,20 +248,24 @@ def talk(api: httpx.Client, host: Host, request: pytest.FixtureRequest) -> Talk:
     return Talk(api, host.put(f"/{request.node.name}", host.line()))
 
 
+def make_site(server: Server, **settings: Any) -> tuple[str, str]:
+    """A site with settings of its own, on which guests may write as quickly as they like; says its two keys."""
+    name = f"{uuid.uuid4().hex[:8]}.example.org"
+    made = command("site", "create", name, name, "--json", "--data", str(server.folder))
+    chosen = {"auth.anonymous": "true", "screening.too_fast.enabled": "false"}
+    chosen |= {key.replace("__", "."): value for key, value in settings.items()}
+    words = [f"{key}={value}" for key, value in chosen.items()]
+    command("site", "set", name, *words, "--data", str(server.folder))
+    public, secret = (re.search(rf"tk_{kind}_\w+", made)[0] for kind in ("pub", "sec"))  # type: ignore[index]
+    return public, secret
+
+
 @pytest.fixture
 def site(server: Server) -> Callable[..., str]:
     """Makes sites with settings of their own; says their public key."""
 
     def make(**settings: Any) -> str:
-        name = f"{uuid.uuid4().hex[:8]}.example.org"
-        made = run("site", "create", name, name, "--json", "--data", str(server.folder))
-        assert made.returncode == 0, made.stdout + made.stderr
-        chosen = {"auth.anonymous": "true", "screening.too_fast.enabled": "false", "screening.links.enabled": "false"}
-        chosen |= {key.replace("__", "."): value for key, value in settings.items()}
-        words = [f"{key}={value}" for key, value in chosen.items()]
-        done = run("site", "set", name, *words, "--data", str(server.folder))
-        assert done.returncode == 0, done.stdout + done.stderr
-        return str(re.search(r"tk_pub_\w+", made.stdout)[0])  # type: ignore[index]
+        return make_site(server, **{"screening__links__enabled": "false", **settings})[0]
 
     return make
 

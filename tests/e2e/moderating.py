@@ -1,6 +1,5 @@
 """A site where everything waits for a look, people who write there, and moderators before their page."""
 
-import re
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 import httpx
 from playwright.async_api import Locator, expect
 
-from tests.e2e.conftest import Member, Talk, Visitor
+from tests.e2e.conftest import Member, Talk, Visitor, make_site
 from tests.e2e.staff import Desk
-from tests.integration.server.program import Server, run
+from tests.integration.server.program import Server
 
 
 @dataclass
@@ -54,19 +53,8 @@ class Newsroom:
 
 def newsroom(server: Server, visit: Any, api: httpx.Client, **settings: str) -> Newsroom:
     """Where everything waits, unless the settings say otherwise."""
-    name = f"{uuid.uuid4().hex[:8]}.example.org"
-    made = run("site", "create", name, name, "--json", "--data", str(server.folder))
-    assert made.returncode == 0, made.stdout + made.stderr
-    chosen = {
-        "moderation_mode": "pre",
-        "auth.anonymous": "true",
-        "screening.too_fast.enabled": "false",
-        "screening.repeated.enabled": "false",
-    }
-    chosen |= {key.replace("__", "."): value for key, value in settings.items()}
-    done = run("site", "set", name, *(f"{key}={value}" for key, value in chosen.items()), "--data", str(server.folder))
-    assert done.returncode == 0, done.stdout + done.stderr
-    public, secret = (re.search(rf"tk_{kind}_\w+", made.stdout)[0] for kind in ("pub", "sec"))  # type: ignore[index]
+    chosen = {"moderation_mode": "pre", "screening__repeated__enabled": "false", **settings}
+    public, secret = make_site(server, **chosen)
     talk = Talk(api, f"https://news.example.org/{uuid.uuid4().hex[:6]}", public)
     return Newsroom(server, visit, talk, secret, talk.call("GET", "/v1/site")["id"])
 

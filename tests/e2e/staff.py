@@ -8,7 +8,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Locator, Page, expect
 
 from tests.e2e.conftest import PUBLIC, SHOTS, Member
-from tests.integration.server.program import Server, run
+from tests.integration.server.program import Server, command
 
 PASSWORD = "correct horse battery"
 
@@ -33,8 +33,7 @@ def appoint(server: Server, role: str, *, site: str = PUBLIC) -> StaffMember:
         timeout=30,
     )
     assert made.status_code == 200, made.text
-    done = run("role", "grant", site, email, role, "--data", str(server.folder))
-    assert done.returncode == 0, done.stdout + done.stderr
+    command("role", "grant", site, email, role, "--data", str(server.folder))
     session = made.json()
     return StaffMember(Member(session["user"]["id"], name, session), email, role)
 

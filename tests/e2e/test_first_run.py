@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.e2e.staff import PASSWORD, Desk
-from tests.integration.server.program import Server, environment, run, serving
+from tests.integration.server.program import Server, command, environment, serving
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def fresh() -> Iterator[Server]:
 async def test_from_the_link_to_the_first_comment(fresh: Server, visit: Any) -> None:
     visitor = await visit(viewport={"width": 900, "height": 900})
     desk, page = Desk(visitor.page, fresh.url.replace("127.0.0.1", "localhost")), visitor.page
-    link = re.search(r"\S+/setup\?token=\S+", run("owner-link", "--data", str(fresh.folder)).stdout)
+    link = re.search(r"\S+/setup\?token=\S+", command("owner-link", "--data", str(fresh.folder)))
     assert link
     address = f"{desk.url}/setup?{link[0].partition('?')[2]}"
     await page.goto(address)
@@ -58,7 +58,7 @@ async def test_from_the_link_to_the_first_comment(fresh: Server, visit: Any) -> 
 async def test_the_set_up_is_accessible(fresh: Server, visit: Any, width: int) -> None:
     visitor = await visit(bypass_csp=True, viewport={"width": width, "height": 800}, color_scheme="dark")
     desk = Desk(visitor.page, fresh.url.replace("127.0.0.1", "localhost"))
-    link = re.search(r"\?token=\S+", run("owner-link", "--data", str(fresh.folder)).stdout)
+    link = re.search(r"\?token=\S+", command("owner-link", "--data", str(fresh.folder)))
     assert link
     await desk.page.goto(f"{desk.url}/setup{link[0]}")
     await desk.is_accessible()

@@ -83,8 +83,10 @@ async def test_the_same_things_would_be_noticed(server: Server, visit: Any) -> N
     visitor = await visit(bypass_csp=True)
     await visitor.page.add_init_script(WATCH)
     await visitor.page.goto(f"{server.url}/mod")
+    # Drawing the page takes away what was there before.
+    await expect(visitor.page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
     await visitor.page.evaluate(
         "html => { const box = document.createElement('main'); document.body.append(box); box.innerHTML = html }",
         "".join(f"<div>{text}</div>" for text in HOSTILE),
     )
-    await visitor.page.wait_for_function("fired.length > 2")
+    await visitor.page.wait_for_function("() => fired.length > 2")

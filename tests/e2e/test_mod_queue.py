@@ -102,6 +102,17 @@ async def test_all_keys(room: Newsroom) -> None:
     desk.is_silent()
 
 
+async def test_keys_go_on_from_where_the_first_one_did_something(room: Newsroom) -> None:
+    ada, mona = room.author("ada"), room.staff("mona")
+    for number in range(3):
+        room.talk.post(f"Number {number}", ada)
+    desk = await room.desk(mona)
+    await expect(desk.cards).to_have_count(3)
+    for key in "xjx":
+        await desk.page.keyboard.press(key)
+    await expect(desk.page.get_by_text("2 selected")).to_be_visible()
+
+
 async def test_several_at_once_and_back(room: Newsroom) -> None:
     ada, mona = room.author("ada"), room.staff("mona")
     for number in range(6):

@@ -31,7 +31,7 @@ async def test_a_single_page_app_mounts_shows_another_page_and_takes_it_away(
     script = f'<script async src="{host.threadkit}/embed.js"></script>'
     reader = await visit()
     await reader.page.goto(host.put("/app", '<div id="place"></div>', head=script))
-    await reader.page.wait_for_function("Boolean(window.ThreadKit?.mount)")
+    await reader.page.wait_for_function("() => Boolean(window.ThreadKit?.mount)")
     sockets: list[Any] = []
     reader.page.on("websocket", lambda socket: sockets.append(socket))
     await reader.page.evaluate(
@@ -70,7 +70,7 @@ async def test_events_tell_the_page_what_happens(talk: Talk, member: Any, visit:
     await visitor.post("Hello")
     await visitor.comment("Hello").get_by_role("button", name="upvote").click()
     await expect(visitor.comment("Hello").locator(".count")).to_have_text("1")
-    await visitor.page.wait_for_function("heard.length >= 2")
+    await visitor.page.wait_for_function("() => heard.length >= 2")
     assert await visitor.page.evaluate("heard") == ["posted", "voted"]
 
 
@@ -147,10 +147,11 @@ async def test_in_a_frame_it_works_and_grows_with_the_thread(host: Host, talk: T
     frame = reader.page.frame_locator("thread-kit iframe")
     await expect(frame.get_by_test_id("comment")).to_have_count(8)
     inside = "document.querySelector('thread-kit').shadowRoot.querySelector('iframe').getBoundingClientRect().height"
-    await reader.page.wait_for_function(f"{inside} > 800")
+    await reader.page.wait_for_function(f"() => {inside} > 800")
     await frame.get_by_role("button", name="Sign in").click()
     await frame.get_by_placeholder("Your name").fill("Fritz")
     await frame.get_by_role("button", name="Continue as Guest").click()
+    await expect(frame.get_by_test_id("auth-modal")).to_have_count(0)
     await frame.get_by_placeholder("Write a comment").fill("From the frame")
     await frame.get_by_role("button", name="Post", exact=True).click()
     await expect(frame.get_by_test_id("comment").filter(has_text="From the frame")).to_be_visible()

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 from playwright.async_api import Route, expect
 
 from tests.e2e.conftest import Member, Talk
@@ -83,7 +84,7 @@ def long_talk(server: Server, host: Host) -> Iterator[Talk]:
         yield talk
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def phone(visit: Any) -> Phone:
     found = Phone((await visit(viewport=VIEWPORT)).page)
     await found.watch()

@@ -5,7 +5,8 @@ from typing import Any
 from playwright.async_api import Route, expect
 
 from tests.e2e.conftest import PUBLIC, Host, Talk
-from tests.integration.server.program import Server, run
+from tests.integration.server.program import Server, command
+from tests.wait import until
 
 
 async def test_a_reply_appears_under_what_it_answers(talk: Talk, member: Any, visit: Any) -> None:
@@ -107,6 +108,22 @@ async def test_a_draft_survives_a_reload_and_goes_when_it_is_posted(talk: Talk, 
     await expect(ada.box).to_have_value("")
 
 
+async def test_who_types_before_the_composer_came_and_looks_away_can_post_it(
+    talk: Talk, member: Any, visit: Any
+) -> None:
+    visitor = await visit()
+    await visitor.sign_in(member("ada"))
+    held: list[Any] = []
+    await visitor.page.route("**/composer*.js", lambda route: held.append(route))
+    await visitor.open(talk.url)
+    await visitor.box.fill("Typed at once")
+    await visitor.box.blur()
+    await until(lambda: bool(held), "the composer to be asked for")
+    await held[0].continue_()
+    await visitor.button("Post").click()
+    await expect(visitor.comment("Typed at once")).to_be_visible()
+
+
 async def test_markdown_is_at_hand_and_can_be_looked_at_before(talk: Talk, member: Any, visit: Any) -> None:
     ada = await visit()
     await ada.sign_in(member("ada"))
@@ -181,8 +198,7 @@ async def test_whoever_waits_sees_by_themselves_that_they_were_let_in(
     for one in (ada, ben):
         await one.open(talk.url)
         await one.is_connected()
-    done = run("site", "set", PUBLIC, "screening.words.hold=letmein", "--data", str(server.folder))
-    assert done.returncode == 0, done.stdout + done.stderr
+    command("site", "set", PUBLIC, "screening.words.hold=letmein", "--data", str(server.folder))
     await ada.post("letmein please")
     badge = ada.comment("letmein please").locator(".badge.waiting")
     await expect(badge).to_be_visible()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.make import ManualClock
 from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
-from threadkit.settings import LimitSettings, Settings
+from threadkit.settings import LimitSettings, Settings, StoreTuning
 from threadkit.storage.bundled import BundledStore
 
 
@@ -19,8 +19,9 @@ def limits() -> LimitSettings:
 
 @pytest.fixture
 def settings(settings: Settings, limits: LimitSettings) -> Settings:
-    # A crowd of the test's is to reach what it is about, and not the end of the room for work.
-    return replace(settings, limits=replace(limits, requests_at_once=1000))
+    # A crowd of the test's is to reach what it is about, and not the end of the room for work, however busy it is.
+    patient = StoreTuning(command_timeout_s=30, wait_for_connection_s=30)
+    return replace(settings, limits=replace(limits, requests_at_once=1000), store=patient)
 
 
 @pytest.fixture

@@ -8,9 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+from click.testing import CliRunner
+
+from threadkit.cli import main
 
 THREADKIT = [sys.executable, "-m", "threadkit"]
 
@@ -36,10 +40,20 @@ def environment(**more: str) -> dict[str, str]:
     return kept | UNLIMITED | IN_ENGLISH | more
 
 
-def run(*words: str, env: dict[str, str] | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, env: dict[str, str] | None = None, cwd: Path | None = None, patience_s: float = 60
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*THREADKIT, *words], capture_output=True, text=True, timeout=60, env=env or environment(), cwd=cwd
+        [*THREADKIT, *words], capture_output=True, text=True, timeout=patience_s, env=env or environment(), cwd=cwd
     )
+
+
+def command(*words: str, **env: str) -> str:
+    """A command without a process of its own, for tests that are about something else; says what it printed."""
+    with ThreadPoolExecutor(1) as thread:  # commands have a loop of their own, and the caller may be in one
+        done = thread.submit(CliRunner(env=UNLIMITED | IN_ENGLISH | env).invoke, main, words).result(60)
+    assert done.exit_code == 0, done.output
+    return done.stdout
 
 
 class Server:
