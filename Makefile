@@ -6,7 +6,7 @@ ARGS ?=
 # A server would compile itself at every start, which takes it a third longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-cluster test-sentinel unit bench soak long lint format lock audit sbom keys clean
+.PHONY: run test prove test-cluster test-sentinel unit bench soak long lint format lock audit sbom keys clean
 
 run: $(VENV)/run.stamp  ## install if needed, start ThreadKit on http://localhost:8080
 	$(BIN)/threadkit serve $(ARGS)
@@ -25,6 +25,9 @@ unit: $(VENV)/dev.stamp  ## only the tests that touch nothing outside Python
 
 bench: $(VENV)/dev.stamp  ## the design's figures beside their floors; ARGS="--quick", "--only read,vote", "--million"
 	$(BIN)/python -m tests.bench $(ARGS)
+
+prove: $(VENV)/dev.stamp  ## every proof of docs/proof.md in its short form, and what was seen of each goal
+	$(BIN)/python -m tests.prove $(ARGS)
 
 long: $(VENV)/dev.stamp  ## tests in their long form, one at a time: make long ARGS=tests/faults
 	THREADKIT_SOAK=1 $(BIN)/pytest -n 0 -s $(ARGS)

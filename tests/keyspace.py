@@ -7,14 +7,18 @@ from threadkit.storage.keys import schema_entries
 
 async def assert_keys_are_known(redis: Redis, prefix: str = "") -> None:
     problems = []
-    async for found in redis.scan_iter(count=1000):
-        key = str(found)
+    keys = [str(found) async for found in redis.scan_iter(count=1000)]
+    async with redis.pipeline(transaction=False) as pipe:
+        for key in keys:
+            pipe.type(key)
+            pipe.ttl(key)
+        known = await pipe.execute() if keys else []
+    for key, kind, ttl in zip(keys, known[::2], known[1::2], strict=True):
         assert key.startswith(prefix), f"{key} was written outside the prefix {prefix}"
         entries = schema_entries(key.removeprefix(prefix))
         if len(entries) != 1:
             problems.append(f"{key} matches {len(entries)} entries of the schema")
             continue
-        kind, ttl = await redis.type(key), await redis.ttl(key)
         if kind == "none":  # expired between the scan and now
             continue
         if kind not in entries[0].kind.split(" or "):

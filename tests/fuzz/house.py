@@ -41,6 +41,7 @@ class House:
     owner: dict[str, str]
     user: dict[str, str]
     asked: int = 0
+    answered_well: int = 0
 
     def callers_of(self, path: str, method: str) -> list[dict[str, str]]:
         """Who may get furthest, and who may not; whoever would be ended by a call is not asked for it."""

@@ -13,9 +13,11 @@ from tests.people import Letterbox, create, post
 from threadkit.app import Application, create_app
 from threadkit.errors import InvalidJson
 from threadkit.http.request import strict_json
+from threadkit.ids import UserId, new_uuid
 from threadkit.keyring import Keyring
 from threadkit.settings import Settings
 from threadkit.sites.model import NewSite
+from threadkit.sites.roles import Role
 from threadkit.storage.bundled import BundledStore
 
 
@@ -193,3 +195,52 @@ async def test_an_address_that_is_no_web_address_is_never_handed_out_as_a_link(
     await write(ada, "hi", url=URL)
     listed = (await ada.call("GET", "/v1/users/me/comments")).json()["comments"]
     assert [item["page_url"] for item in listed] == [URL, ""]
+
+
+@pytest.mark.parametrize(("method", "rest"), [("PUT", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/appeal")])
+async def test_a_refusal_does_not_tell_that_a_hidden_comment_is_there(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, method: str, rest: str
+) -> None:
+    ada, eve, mo = [await create(http, new_site, name) for name in ("ada", "eve", "mo")]
+    await app.services.roles.grant(new_site.site.id, UserId(mo.id), Role.MODERATOR)
+    shown, hidden = [str((await write(ada, text))["i"]) for text in ("shown", "hidden")]
+    await mo.call("POST", f"/v1/moderation/reject/{hidden}", {})
+    body = {"content": "mine", "text": "mine"} if method != "DELETE" else None
+    answers = {
+        name: await eve.call(method, f"/v1/comments/{comment_id}{rest}", body)
+        for name, comment_id in {"shown": shown, "hidden": hidden, "missing": new_uuid()}.items()
+    }
+    assert {name: answer.status_code for name, answer in answers.items()} == {
+        "shown": 403,
+        "hidden": 404,
+        "missing": 404,
+    }
+    assert answers["hidden"].json()["code"] == answers["missing"].json()["code"]
+    if method != "DELETE":
+        assert (await mo.call(method, f"/v1/comments/{hidden}{rest}", body)).status_code == 403
+
+
+async def test_of_a_deleted_comment_without_replies_there_are_none_to_ask_for(
+    http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+    root = str((await write(ada, "root"))["i"])
+    reply = str((await write(ada, "reply", under=[root]))["i"])
+    for comment_id, statuses in {root: [200, 200], reply: [404, 404]}.items():
+        await ada.call("DELETE", f"/v1/comments/{comment_id}")
+        found = [(await ada.call("GET", f"/v1/comments/{one}/replies")).status_code for one in (root, reply)]
+        assert found == statuses
+
+
+async def test_authors_find_what_waits_by_its_id_also_as_the_first_on_its_page(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada, eve = await create(http, new_site, "ada"), await create(http, new_site, "eve")
+    await write(eve, "shown")
+    await app.services.sites.change(new_site.site.id, settings={"moderation_mode": "pre"})
+    for url, others in {URL: ["shown"], "https://blog.example.org/new": []}.items():
+        waiting = (await write(ada, "waiting", url=url))["i"]
+        answer = await ada.call("GET", f"/v1/comments?around={waiting}")
+        assert answer.status_code == 200, answer.text
+        assert [one["t"] for one in answer.json()["tree"]["c"]] == ["waiting", *others]
+        assert (await eve.call("GET", f"/v1/comments?around={waiting}")).status_code == 404

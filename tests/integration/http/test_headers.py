@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from tests.integration.authorisation.routes import ROUTES, SOMEBODY
 from tests.integration.live.ears import LiveServer, serving
-from tests.integration.test_authorisation import ROUTES, SOMEBODY
 from tests.people import create
 from threadkit.app import Application
 from threadkit.ids import UserId

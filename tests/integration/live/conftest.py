@@ -1,6 +1,5 @@
 """A real server in the test's own loop: real sockets, and the application at hand."""
 
-import os
 from collections.abc import AsyncIterator
 
 import httpx
@@ -15,9 +14,6 @@ from threadkit.keyring import Keyring
 from threadkit.settings import Settings
 from threadkit.sites.model import NewSite
 from threadkit.storage.bundled import BundledStore
-
-# Minutes long, and about trends: run it with THREADKIT_SOAK=1.
-collect_ignore = [] if os.environ.get("THREADKIT_SOAK") else ["test_soak.py"]
 
 
 @pytest.fixture

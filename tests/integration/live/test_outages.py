@@ -169,7 +169,7 @@ async def test_after_every_death_of_the_store_every_reader_has_the_right_page(to
     may_write, stopping, is_quiet = asyncio.Event(), asyncio.Event(), asyncio.Event()
     may_write.set()
     writer = Writer(town.ada)
-    rounds = 0
+    rounds, slowest_s = 0, 0.0
 
     async def keep_writing() -> None:
         nonlocal rounds
@@ -210,7 +210,8 @@ async def test_after_every_death_of_the_store_every_reader_has_the_right_page(to
             page = await shown(town)
             assert writer.texts.items() <= {comment_id: text for comment_id, (text, _) in page.items()}.items()
             await until(lambda: all(mirror.picture == page for mirror in mirrors), "the right picture", seconds=5)  # noqa: B023
-            assert loop.time() - back < 5, f"death {death}: it took {loop.time() - back:.1f} s"
+            slowest_s = max(slowest_s, loop.time() - back)
+            assert slowest_s < 5, f"death {death}: it took {slowest_s:.1f} s"
             may_write.set()
         stopping.set()
         await writing
@@ -218,6 +219,7 @@ async def test_after_every_death_of_the_store_every_reader_has_the_right_page(to
             task.cancel()
         await asyncio.gather(*following, return_exceptions=True)
     assert town.app.services.listener.is_listening
+    print(f"\nG15: the store died {DEATHS} times, every open page was right within {slowest_s:.1f} s")
 
 
 async def test_while_the_store_is_away_everything_is_an_honest_error(

@@ -21,8 +21,12 @@ pytestmark = pytest.mark.xdist_group("live-program")
 
 def workers_of(pid: int) -> list[int]:
     """The processes that answer: children of the server that hold many sockets, not its store or its helpers."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    found = []
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.append(int(child))
+    return found
 
 
 async def is_open(ear: Ear) -> bool:

@@ -33,13 +33,16 @@ def test_who_is_limited_is_shown_and_until_when(folder: Path) -> None:
     with serving(folder, env=ENV) as server:
         nobody = run("limits", "--data", str(folder), env=ENV)
         assert nobody.stdout.strip() == "Nobody is limited right now."
-        statuses = [write(server) for _ in range(6)]
-        assert 429 in statuses, "unless a new minute began each time"
-        (one,) = json.loads(run("limits", "--json", "--data", str(folder), env=ENV).stdout)
+        for _ in range(2):  # a minute may end in between, but not twice
+            assert 429 in [write(server) for _ in range(6)], "unless a new minute began each time"
+            found = json.loads(run("limits", "--json", "--data", str(folder), env=ENV).stdout)
+            shown = run("limits", "--data", str(folder), env=ENV).stdout
+            if found and found[0]["who"] in shown:
+                break
+        (one,) = found
         assert (one["what"], one["used"], one["limit"]) == ("writes of one ip", 2, 2)
         assert len(one["who"]) == 16, "an address as a keyed hash"
         assert one["until"].endswith("Z")
-        shown = run("limits", "--data", str(folder), env=ENV).stdout
         assert one["who"] in shown
         assert "My site" in shown
 

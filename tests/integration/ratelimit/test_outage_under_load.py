@@ -98,6 +98,10 @@ async def test_readers_go_on_writers_wait_and_nothing_confirmed_is_lost(folder: 
                 return await visitors.shown() == confirmed
 
             await until(all_there, "everything that was confirmed, and nothing else")
+            print(
+                f"\nG15: the store was away for {AWAY_S:g} s: {len(during)} reads answered, {len(refused)} writes refused, "
+                f"{len(confirmed)} confirmed, none lost"
+            )
             await visitors.http.aclose()
     finally:
         await asyncio.to_thread(store.stop)

@@ -107,7 +107,7 @@ async def test_ten_times_what_can_be_done(server: Server, votes: list[bytes]) ->
     grown_mb = memory_mb(server) - before_mb
     after = await visit(server, votes, 2)
     print(
-        f"\ncapacity {capacity:.0f}/s; unloaded p99 {unloaded.p99_ms():.1f} ms of {unloaded.count(200)}; in the storm "
+        f"\nG13: capacity {capacity:.0f}/s; unloaded p99 {unloaded.p99_ms():.1f} ms of {unloaded.count(200)}; in the storm "
         f"{crowd.count(200) / SECONDS:.0f}/s accepted and {crowd.count(503) / SECONDS:.0f}/s refused; guests' p99 "
         f"{guests.p99_ms():.1f} ms of {guests.count(200)}, refused after {guests.p99_ms(503):.1f} ms; all of the crowd's p99 {crowd.p99_ms():.1f} ms, "
         f"refused after {crowd.p99_ms(503):.1f} ms; {crowd.unsent} unsent, +{grown_mb:.0f} MB; "

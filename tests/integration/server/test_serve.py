@@ -21,6 +21,7 @@ from redis.retry import Retry
 from tests.integration.server.program import Server, environment, free_port, processes_of, run, serving
 from threadkit.errors import CannotStart
 from threadkit.storage.bundled import find_program, prepare_folder
+from threadkit.storage.room import CLOSED_BYTES
 
 
 @pytest.fixture
@@ -201,6 +202,35 @@ def test_an_orphaned_store_is_adopted(folder: Path) -> None:
         assert orphan.wait(10) == 0
     finally:
         orphan.kill()
+
+
+def test_an_adopted_store_that_ends_is_replaced(folder: Path) -> None:
+    with serving(folder) as server:
+        server.stop()
+    orphan = subprocess.Popen([find_program().path, str(folder / "store.conf")], stdout=subprocess.DEVNULL)
+    try:
+        wait_until((folder / "store.sock").exists, "the orphan")
+        with sync_redis.Redis(unix_socket_path=str(folder / "store.sock")) as client:
+            client.config_set("maxmemory", CLOSED_BYTES)  # as a server leaves it that is killed on a full disk
+        with serving(folder) as server:
+            orphan.kill()
+            orphan.wait()
+            wait_until(lambda: httpx.get(f"{server.url}/readyz").status_code == 503, "the server to notice")
+            wait_until(lambda: httpx.get(f"{server.url}/readyz").status_code == 200, "another store")
+            assert "has ended; starting another" in server.said
+            assert server.stop() == 0
+        assert processes_of(folder) == []
+    finally:
+        orphan.kill()
+
+
+def test_what_a_killed_store_left_of_a_new_journal_is_removed(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    left = folder / "temp-rewriteaof-bg-17.aof"
+    left.write_bytes(b"half of a journal")
+    with serving(folder) as server:
+        assert not left.exists()
+        assert server.stop() == 0
 
 
 def refused(*words: str, env: dict[str, str] | None = None, cwd: Path | None = None) -> str:

@@ -11,3 +11,5 @@ async def test_nothing_grows_while_people_come_and_go() -> None:
     assert traffic.faults == []
     assert min(traffic.done.values()) > 0, traffic.done
     assert [verdict for verdict in verdicts if not verdict.holds] == []
+    grown = ", ".join(f"{verdict.name} {verdict.early:g} → {verdict.late:g}" for verdict in verdicts)
+    print(f"\nG24: {sum(traffic.done.values())} visits, 0 faults; {grown}")

@@ -1,0 +1,45 @@
+"""`make prove`: every proof that docs/proof.md names, in its short form, and then which goals nothing was seen of."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.goals import ROOT, goals, proofs, seen
+
+PACE = (sys.executable, "-m", "tests.bench", "--quick", "--only", "pace", "--json", "/dev/null")
+
+
+class Reports:
+    """What pytest and all its workers say of each test."""
+
+    def __init__(self) -> None:
+        self._all: list[pytest.TestReport] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._all.append(report)
+
+    @property
+    def passed(self) -> list[pytest.TestReport]:
+        """Of tests in which nothing failed: what one printed before it failed is no proof."""
+        failed = {report.nodeid for report in self._all if report.failed}
+        return [report for report in self._all if report.nodeid not in failed]
+
+
+def main() -> int:
+    started = time.monotonic()
+    reports = Reports()
+    status = pytest.main(["-n", "auto", "--dist", "loadgroup", "-q", *sys.argv[1:], *proofs()], plugins=[reports])
+    print("\nG4, which wants the machine for itself:", flush=True)
+    paced = subprocess.run(PACE, cwd=ROOT)
+    unseen = sorted(set(goals()) - {goal for goal, _ in seen(reports.passed)} - {4})
+    took_minutes = (time.monotonic() - started) / 60
+    print(f"{len(goals()) - len(unseen)} of {len(goals())} goals in {took_minutes:.1f} minutes")
+    if unseen:
+        print("Nothing was seen of " + ", ".join(f"G{goal}" for goal in unseen))
+    return int(status) or paced.returncode or bool(unseen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
