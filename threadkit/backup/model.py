@@ -10,8 +10,14 @@ from threadkit.errors import CannotStart
 
 FORMAT, FORMAT_ENCRYPTED = 1, 2
 
-# Whoever held one of these will not be there to let go of it when the backup is put back.
-HELD = frozenset(("outbox_lease", "ranking_lease", "modlog_lease", "backup_lease", "deletion_lease", "session_lock"))
+# Of one moment: whoever held one of these will not be there to let go of it when the backup is put back, and whether the
+# store takes writes is tried then anew.
+MOMENTARY = frozenset(
+    (
+        *("outbox_lease", "ranking_lease", "modlog_lease", "backup_lease", "deletion_lease", "session_lock"),
+        "write_probe",
+    )
+)
 # Without these people must sign in again, and nothing else is lost. Password hashes stay: whoever has nothing but a
 # password could not come back otherwise.
 SECRETS = frozenset(

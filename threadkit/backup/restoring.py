@@ -143,11 +143,12 @@ class RestoreService:
         return ("RESTORE", key, max(record.expires_ms, 0), record.value, "REPLACE", "ABSTTL")
 
     async def _compare(self, nodes: list[Node], header: Header, new_secret: bool) -> None:
-        census, mark = Census(), self._keys.shared.restoring().encode()
+        census, shared = Census(), self._keys.shared
+        ours = {key.encode() for key in (shared.restoring(), shared.write_probe())}  # written meanwhile
         length = len(self._keys.prefix.encode())
         async for keys in all_keys(nodes, self._keys.prefix):
             for key in keys:
-                if key != mark:
+                if key not in ours:
                     census.add(key[length:], ends=False)
         wrong = differences(_expected(header, new_secret), census.counts(), may_have_ended=True)
         if wrong:

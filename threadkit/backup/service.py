@@ -8,7 +8,7 @@ from threadkit.backup.capture import Capture, OnProgress
 from threadkit.backup.census import Census, differences
 from threadkit.backup.file import BackupWriter, read_header, read_records, unlock
 from threadkit.backup.folder import BackupFolder, found, mark_verified
-from threadkit.backup.model import HELD, SECRETS, BackupFailed, FoundBackup, Header, Record
+from threadkit.backup.model import MOMENTARY, SECRETS, BackupFailed, FoundBackup, Header, Record
 from threadkit.backup.node import Node, open_nodes
 from threadkit.backup.sealing import FileKey
 from threadkit.clock import Clock
@@ -58,7 +58,7 @@ class BackupService:
         self, writer: BackupWriter, started_ms: int, without_secrets: bool, on_progress: OnProgress
     ) -> Header:
         census = Census()
-        left_out = HELD | SECRETS if without_secrets else HELD
+        left_out = MOMENTARY | SECRETS if without_secrets else MOMENTARY
 
         def take(record: Record) -> None:
             if (entry := census.entry_of(record.key)) and entry.name in left_out:
