@@ -29,6 +29,7 @@ from typing import IO
 from threadkit.errors import CannotStart
 from threadkit.settings import Settings
 from threadkit.storage.client import StoreAddress
+from threadkit.storage.hailing import is_there_to_stay, limit_memory, listens, ping, talk
 from threadkit.storage.room import CLOSED_BYTES, UNFINISHED, Room, room_in
 
 # Linux allows 107 bytes in the address of a unix socket, macOS 103.
@@ -83,7 +84,7 @@ class BundledStore:
         if self._lock is None:
             raise CannotStart(f"Another program is using the store in {self._folder.resolve()}. Stop it first.")
         try:
-            is_adopted = _is_there_to_stay(self.address)
+            is_adopted = is_there_to_stay(self.address, patience_s=START_TIMEOUT_S)
             program = find_program(self._server_override)
             _refuse_downgrade(self._folder, program)
             # Its own thread starts the process, because the death signal follows the thread that forked.
@@ -106,9 +107,9 @@ class BundledStore:
         try:
             if self._process and self._process.poll() is None:
                 self._process.terminate()
-            elif self._keeper and self._process is None and _ping(self.address):
+            elif self._keeper and self._process is None and ping(self.address):
                 with contextlib.suppress(OSError):
-                    _talk(self.address, b"SHUTDOWN\r\n")
+                    talk(self.address, b"SHUTDOWN\r\n")
             if self._keeper:
                 self._keeper.join(STOP_TIMEOUT_S)
         finally:
@@ -123,10 +124,10 @@ class BundledStore:
     def _keep_adopted(self, program: Program) -> None:
         """It may have been about to end, and when it does, nobody else starts another."""
         # Whoever closed it is not there to open it again.
-        is_closed = False if _limit_memory(self.address, 0) else None
+        is_closed = False if limit_memory(self.address, 0) else None
         self._ready.set()
         while not self._stopping.wait(LOOK_AT_ROOM_S):
-            if not _listens(self.address):
+            if not listens(self.address):
                 _say("The store that was running here before has ended; starting another.")
                 self._keep_running(program)
                 return
@@ -180,7 +181,7 @@ class BundledStore:
         room = self._short_room()
         if is_closed == (room is not None):
             return is_closed
-        return room is not None if _limit_memory(self.address, CLOSED_BYTES if room else 0) else None
+        return room is not None if limit_memory(self.address, CLOSED_BYTES if room else 0) else None
 
     def _short_room(self) -> Room | None:
         """The room on the disk, when it is too little; whoever runs the server is told when that changes."""
@@ -204,7 +205,7 @@ class BundledStore:
     def _wait_until_ready(self, program: Program) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline and self._process and self._process.poll() is None:
-            if _ping(self.address):
+            if ping(self.address):
                 record = {"kind": program.kind, "version": program.version}
                 _write_private(self._folder / "store.json", json.dumps(record))
                 self._ready.set()
@@ -226,7 +227,7 @@ def shared_use(settings: Settings) -> Iterator[StoreAddress]:
     """The bundled store for one command: that of a running server, or one started just for this."""
     if server_is_running(settings.data_folder):
         address = address_in(settings.data_folder)
-        _wait_for(lambda: _ping(address), "The server's store does not answer.")
+        _wait_for(lambda: ping(address), "The server's store does not answer.")
         yield address
         return
     store = BundledStore(settings)
@@ -427,28 +428,6 @@ def _hold(path: Path, *, wait_s: float = 0.0, create: bool = True) -> IO[str] | 
             time.sleep(0.02)
 
 
-def _is_there_to_stay(address: StoreAddress) -> bool:
-    """Whether a store is running and staying. One whose starter was just killed answers for a moment more; one that is
-    loading, or whose disk keeps it waiting, does not answer and is there all the same."""
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while _listens(address):
-        if _answers_steadily(address):
-            return True
-        if time.monotonic() > deadline:
-            raise CannotStart("A store is running in this folder and does not answer. Wait until it does, or end it.")
-        time.sleep(0.05)
-    return False
-
-
-def _answers_steadily(address: StoreAddress) -> bool:
-    steady = time.monotonic() + 0.4
-    while _ping(address):
-        if time.monotonic() > steady:
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def _wait_for(condition: Callable[[], bool], otherwise: str) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while not condition():
@@ -457,58 +436,11 @@ def _wait_for(condition: Callable[[], bool], otherwise: str) -> None:
         time.sleep(0.01)
 
 
-def _ping(address: StoreAddress) -> bool:
-    try:
-        return b"PONG" in _talk(address, b"PING\r\n")
-    except OSError:
-        return False
-
-
-def _listens(address: StoreAddress) -> bool:
-    """Whether there is one at all, however busy: two on the same files would be the end of them."""
-    try:
-        _talk(address, b"PING\r\n")
-    except (ConnectionRefusedError, FileNotFoundError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
 def _say(sentence: str) -> None:
     """To whoever runs the server, if anybody hears it: a log may be on the same full disk."""
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"{sentence}\n")
         sys.stderr.flush()
-
-
-def _limit_memory(address: StoreAddress, limit: int) -> bool:
-    try:
-        return b"OK" in _talk(address, f"CONFIG SET maxmemory {limit}\r\n".encode()).splitlines()[-1]
-    except (OSError, IndexError):
-        return False
-
-
-def _talk(address: StoreAddress, command: bytes) -> bytes:
-    if address.path:
-        connection = socket.socket(socket.AF_UNIX)
-        target: str | tuple[str, int] = address.path
-    else:
-        connection = socket.socket()
-        target = address.hosts[0]
-    with connection:
-        connection.settimeout(2)
-        connection.connect(target)
-        if address.password:
-            command = f"AUTH {address.password}\r\n".encode() + command
-        connection.sendall(command)
-        answer = b""
-        while b"\n" not in answer or (address.password and answer.count(b"\n") < 2):
-            part = connection.recv(4096)
-            if not part:
-                break
-            answer += part
-        return answer
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -20,6 +20,7 @@ from threadkit.settings import Settings
 from threadkit.storage import bundled as module
 from threadkit.storage.bundled import BundledStore, find_program, prepare_folder, write_config
 from threadkit.storage.client import StoreAddress
+from threadkit.storage.hailing import limit_memory
 from threadkit.storage.room import CLOSED_BYTES, Room
 
 MB = 10**6
@@ -123,13 +124,12 @@ def test_a_store_that_was_too_slow_to_be_closed_does_not_stay_closed(
 ) -> None:
     """It is told to, does not say in time that it did, and does it when there is room again."""
     told: list[tuple[int, bool]] = []
-    limit_memory = module._limit_memory
 
     def tell(address: StoreAddress, limit: int) -> bool:
         told.append((limit, limit_memory(address, limit)))
         return told[-1][1]
 
-    monkeypatch.setattr(module, "_limit_memory", tell)
+    monkeypatch.setattr(module, "limit_memory", tell)
     store.start()
     pid = pid_of(store)
     store.watch_room()
