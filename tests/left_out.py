@@ -44,6 +44,7 @@ _CLUSTER: dict[str, str] = _SENTINEL | {
     "integration/sites/test_site_deletion.py::test_nothing_of_a_deleted_site_is_left_and_the_other_site_is_as_it_was": _SAME_NAME,
     "integration/storage/test_checks.py::test_the_listener_comes_back_and_says_that_it_missed_something": _ONE_NODE,
     "integration/storage/test_client.py::test_who_finds_all_connections_taken_is_told_so_after_a_while": _ONE_NODE,
+    "integration/storage/test_listener.py::test_a_question_that_got_lost_is_asked_again_on_another_line": _ONE_NODE,
     "integration/storage/test_listener.py::test_who_comes_while_another_takes_back_an_unanswered_question_is_heard": _ONE_NODE,
     "integration/storage/test_listener.py::test_who_gives_up_takes_the_channel_from_nobody": _ONE_NODE,
     "integration/storage/test_report.py::test_slow_commands_are_named_and_nothing_of_what_they_held": _ONE_NODE,
