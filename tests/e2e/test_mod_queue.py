@@ -268,3 +268,20 @@ async def test_right_to_left_mirrors(room: Newsroom) -> None:
     assert box["x"] > time_box["x"]
     assert await desk.fits()
     await desk.shot("mod-right-to-left", full=False)
+
+
+async def test_a_dialog_that_closes_takes_the_focus_from_nobody(room: Newsroom) -> None:
+    """On a busy machine the next key comes before the page hears that the dialog has closed."""
+    for text in ("first", "second"):
+        room.talk.post(text, room.author(text.title()))
+    desk = await room.desk(room.staff("Mona"))
+    await desk.card("first").focus()
+    await desk.page.keyboard.press("?")
+    await expect(desk.page.get_by_role("dialog")).to_be_visible()
+    await desk.card("second").evaluate("card => { document.querySelector('dialog').close(); card.focus() }")
+    await expect(desk.page.locator("dialog")).to_have_count(0)
+    await expect(desk.card("second")).to_be_focused()
+    await desk.card("first").focus()
+    await desk.page.keyboard.press("?")
+    await desk.page.keyboard.press("Escape")
+    await expect(desk.card("first")).to_be_focused()

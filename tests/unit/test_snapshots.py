@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 import pytest
 
 from tests.make import ManualClock
+from threadkit.comments.fast_lane import _wants_compressed
 from threadkit.comments.model import Comment, PageTree, Status, Thread, TreeComment
 from threadkit.comments.snapshots import LARGEST_AT_ONCE, Key, Snapshot, Snapshots
 from threadkit.ids import CommentId, PageId, SiteId, UserId, new_uuid
@@ -117,6 +118,9 @@ async def test_a_large_thread_is_compressed_beside_its_readers_and_counts_no_les
     thread = Thread(page_id=PageId("p"), tree=PageTree([TreeComment.of(comment)], 0), total=1)
     snapshot = Snapshot.of(thread, FoundPage(PageId("p"), Page(site_id=SiteId("s"), url=""), 0), 0, mark="1")
     counted, was_compressing = snapshot.size, snapshot.is_compressing
+    headers = {b"accept-encoding": b"gzip"}
+    assert _wants_compressed(snapshot, headers)
+    assert not _wants_compressed(snapshot, headers | {b"if-none-match": snapshot.etag}), "it has no body to wait for"
     await snapshot.until_compressed()
     assert (was_compressing, snapshot.is_compressing) == (True, False)
     assert snapshot.size == counted >= len(snapshot.body) + len(snapshot.compressed or b"")
