@@ -13,6 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from redis.asyncio import Redis
 
 from tests import goals
+from tests.again import pytest_sessionfinish as pytest_sessionfinish
 from tests.left_out import leave_out, summary
 from tests.make import ManualClock
 from tests.stores import TestedStore, emptied, tested_store

@@ -97,6 +97,7 @@ async def test_a_draft_survives_a_reload_and_goes_when_it_is_posted(talk: Talk, 
     await ada.sign_in(member("ada"))
     await ada.open(talk.url)
     await ada.box.fill("Half a thou")
+    await expect(ada.page.locator(".composer.open")).to_be_visible()
     await ada.page.reload()
     await expect(ada.box).to_have_value("Half a thou")
     await ada.box.fill("A whole thought")
@@ -108,7 +109,7 @@ async def test_a_draft_survives_a_reload_and_goes_when_it_is_posted(talk: Talk, 
     await expect(ada.box).to_have_value("")
 
 
-async def test_who_types_before_the_composer_came_and_looks_away_can_post_it(
+async def test_who_types_before_the_composer_came_and_looks_away_can_post_it_even_after_a_reload(
     talk: Talk, member: Any, visit: Any
 ) -> None:
     visitor = await visit()
@@ -120,6 +121,10 @@ async def test_who_types_before_the_composer_came_and_looks_away_can_post_it(
     await visitor.box.blur()
     await until(lambda: bool(held), "the composer to be asked for")
     await held[0].continue_()
+    await expect(visitor.page.locator(".composer.open")).to_be_visible()
+    await visitor.page.unroute("**/composer*.js")
+    await visitor.page.reload()
+    await expect(visitor.box).to_have_value("Typed at once")
     await visitor.button("Post").click()
     await expect(visitor.comment("Typed at once")).to_be_visible()
 

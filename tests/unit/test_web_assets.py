@@ -41,6 +41,12 @@ def test_imports_lead_to_the_hashed_names() -> None:
     assert Path(made["api.js"].path).name in made["auth.js"].body.decode()
 
 
+def test_every_import_of_a_line_leads_there() -> None:
+    made = assets(app='all([import("./api.js"), import("./auth.js")]);')
+    names = [Path(made[name].path).name for name in ("api.js", "auth.js")]
+    assert made["app.js"].body.decode() == f'all([import("./{names[0]}"), import("./{names[1]}")]);'
+
+
 def test_a_name_changes_with_everything_below_it_and_nothing_else() -> None:
     before, after = assets(), assets(api="export const ask = () => 2;\n")
     changed = {name for name in SOURCES if before[name].hash != after[name].hash}

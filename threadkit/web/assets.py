@@ -39,7 +39,7 @@ _IMPORT = re.compile(
     | `(?:[^`\\]|\\.)*`
     | (?<=[(,=:\[!&|?{};>\n])\s*/(?![/*])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/
     | (?P<before>(?<![\w$.])(?:import\s*\(\s*|import\s*|(?:import|export)\b[\s\w$*{},]*?\bfrom\s*)["'])
-      (?P<module>\.{1,2}/[^"'\n]*)
+      (?P<module>\.{1,2}/[^"'\n]*)(?P<after>["'])
     | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'
     """,
     re.VERBOSE | re.DOTALL,
@@ -143,7 +143,7 @@ class Assets:
                 return found[0]
             wanted = posixpath.normpath(posixpath.join(posixpath.dirname(self.folder + name), found["module"]))
             path = posixpath.relpath(self._imported(wanted, name, importers).path, folder)
-            return found["before"] + (path if path.startswith(".") else f"./{path}")
+            return found["before"] + (path if path.startswith(".") else f"./{path}") + found["after"]
 
         return _IMPORT.sub(rewrite, source)
 

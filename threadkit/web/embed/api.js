@@ -77,7 +77,7 @@ export class Api extends EventTarget {
 
   /**
    * @param {string} method @param {string} path @param {any} [body]
-   * @param {{headers?: Record<string, string>}} [more]
+   * @param {{headers?: Record<string, string>, keepalive?: boolean}} [more] `keepalive`: also when the page goes away
    * @returns {Promise<any>}
    */
   async call(method, path, body, more) {
@@ -105,7 +105,7 @@ export class Api extends EventTarget {
     const headers = { projectid: this.project, ...more?.headers };
     if (this.session) headers.authorization = `Bearer ${this.session.token}`;
     if (body !== undefined) headers["content-type"] = "application/json";
-    const how = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
+    const how = { method, headers, body: body === undefined ? undefined : JSON.stringify(body), keepalive: more?.keepalive };
     for (let tries = 0; ; tries++) {
       try {
         const answer = await (early && tries === 0 ? early : this.#fetch(url, how));

@@ -236,11 +236,12 @@ export class ThreadKitElement extends HTMLElement {
     const isHere = how?.isHere || how?.quietly;
     const limit = how?.quietly ? Math.min(WIDEST_WINDOW, Math.max(WINDOW, this.thread.roots.length)) : WINDOW;
     const path = kit.question({ ...this.question, limit, around: isHere ? "" : undefined });
+    const asked = performance.now();
     if (!how?.quietly) this.list.setAttribute("aria-busy", "true");
     try {
       const [answer] = await Promise.all([this.api.get(path), this.#settings()]);
       if (round !== this.#round) return;
-      this.thread.take(answer, how);
+      this.thread.take(answer, { ...how, asked });
       this.drawn = this.#showAll();
       if (this.api.session) this.#votes();
       if (!isHere) this.#permalink();
@@ -320,12 +321,14 @@ export class ThreadKitElement extends HTMLElement {
   }
 
   async #votes() {
+    const asked = performance.now();
     try {
       const { votes } = await this.api.get(`/v1/pages/my_votes?${this.pageQuery}`);
       for (const [id, vote] of Object.entries(votes)) {
         const comment = this.thread.comments.get(id);
-        if (comment) comment.vote = /** @type {any} */ (vote);
-        if (comment) this.views.get(id)?.update(comment);
+        if (!comment || this.thread.isOlder(id, asked)) continue;
+        comment.vote = /** @type {any} */ (vote);
+        this.views.get(id)?.update(comment);
       }
     } catch {
       // Votes are shown without one's own then.

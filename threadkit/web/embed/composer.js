@@ -67,6 +67,7 @@ export class Composer {
     );
     this.#grow();
     this.#count();
+    if (about.text) this.#keep();
   }
 
   focus() {

@@ -39,20 +39,52 @@ export async function loadReplies(app, id, show) {
   }
 }
 
+/** @typedef {import("./thread.js").Comment} Comment */
+/** @typedef {Pick<Comment, "up" | "down" | "vote">} Votes */
+/** @typedef {{clicks: number, at: number, known: Votes, shown: Votes}} Own clicks without an answer, when the last answer came, what the server said, what is seen */
+
+/** @type {Map<string, Promise<any>>} on their way */
+const votes = new Map();
+
+/** What a click changes at once, also in a thread that was asked for before it. Returns what takes the server's answer, or else takes the click back. @param {import("./thread.js").Thread} thread @param {Comment} comment @param {"up" | "down"} direction */
+function show(thread, comment, direction) {
+  const { id, up, down, vote } = comment;
+  /** @type {Own} */
+  const own = thread.own.get(id) ?? { clicks: 0 };
+  if (!own.clicks++) own.known = { up, down, vote };
+  own.at = Infinity;
+  const shown = (own.shown = { up, down, vote: vote === direction ? null : direction });
+  if (vote) shown[vote] -= 1;
+  if (shown.vote) shown[shown.vote] += 1;
+  thread.own.set(id, own);
+  Object.assign(comment, shown);
+  return (counted = own.known) => {
+    own.known = counted;
+    if (--own.clicks) return; // the answer to a later click is on its way
+    own.at = performance.now();
+    Object.assign(thread.comments.get(id) ?? {}, (own.shown = counted));
+  };
+}
+
 /** @param {any} app @param {string} id @param {"up" | "down"} direction */
 export async function vote(app, id, direction) {
-  const comment = app.thread.comments.get(id);
-  if (!comment || !(await app.person("vote"))) return;
-  const takeBack = app.thread.vote(id, direction);
+  const comment = (await app.person("vote")) && app.thread.comments.get(id);
+  if (!comment) return;
+  const settle = show(app.thread, comment, direction);
   app.refresh(id);
+  // Clicks on one comment are answered in their order; whoever clicks a link right afterwards has voted all the same.
+  const cast = () => app.api.call("POST", `/v1/comments/${id}/vote`, { direction }, { keepalive: true });
+  const answer = votes.get(id)?.then(cast) ?? cast();
+  votes.set(id, answer);
   try {
-    const counted = await app.api.call("POST", `/v1/comments/${id}/vote`, { direction });
-    Object.assign(comment, { up: counted.upvotes, down: counted.downvotes, vote: counted.user_vote });
+    const counted = await answer;
+    settle({ up: counted.upvotes, down: counted.downvotes, vote: counted.user_vote });
     app.tell("voted", { id, vote: counted.user_vote });
   } catch (error) {
-    takeBack();
+    settle();
     app.complain(error);
   }
+  if (votes.get(id) === answer) votes.delete(id);
   app.refresh(id);
 }
 

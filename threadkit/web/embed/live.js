@@ -218,7 +218,8 @@ export class Live {
     const { app } = this;
     const comment = app.thread.comments.get(wire.i);
     if (!comment) return this.on_new_comment({ comment: wire });
-    Object.assign(comment, { text: wire.t, html: wire.h, up: wire.u, down: wire.d, modified: wire.m, edited: wire.e === true || wire.m !== wire.x, status: wire.s ?? "approved" });
+    this.#count(comment, wire.u, wire.d);
+    Object.assign(comment, { text: wire.t, html: wire.h, modified: wire.m, edited: wire.e === true || wire.m !== wire.x, status: wire.s ?? "approved" });
     app.refresh(wire.i);
   }
 
@@ -277,8 +278,13 @@ export class Live {
   on_vote_update(/** @type {any} */ params) {
     const comment = this.app.thread.comments.get(params.comment_id);
     if (!comment) return;
-    Object.assign(comment, { up: params.upvotes, down: params.downvotes });
+    this.#count(comment, params.upvotes, params.downvotes);
     this.app.refresh(comment.id);
+  }
+
+  /** Not while one's own vote is on its way, whose answer says it too. @param {any} comment @param {number} up @param {number} down */
+  #count(comment, up, down) {
+    if (!this.app.thread.own.get(comment.id)?.clicks) Object.assign(comment, { up, down });
   }
 
   on_pin_update(/** @type {any} */ params) {

@@ -41,9 +41,11 @@ export class Thread {
     this.next = null;
     /** @type {Set<string>} */
     this.pinned = new Set();
+    /** @type {Map<string, any>} one's own votes, see doing.js */
+    this.own = new Map();
   }
 
-  /** Take an answer of `GET /v1/comments`: more of it, or all anew, where replies that were opened may stay. @param {any} answer @param {{isMore?: boolean, keepsReplies?: boolean}} [how] */
+  /** Take an answer of `GET /v1/comments`: more of it, or all anew, where replies that were opened may stay. @param {any} answer @param {{isMore?: boolean, keepsReplies?: boolean, asked?: number}} [how] `asked`: when */
   take(answer, how) {
     /** @type {Map<string, Comment>} */
     const before = how?.isMore ? new Map() : this.comments;
@@ -61,6 +63,7 @@ export class Thread {
     for (const one of added) this.roots.push(this.#keep(one, null));
     if (how?.keepsReplies) for (const comment of [...this.comments.values()]) this.#reopen(comment, before);
     for (const draft of before.values()) if (draft.sending) this.#resend(draft);
+    for (const [id, own] of this.own) this.isOlder(id, how?.asked) ? Object.assign(this.comments.get(id) ?? {}, own.shown) : this.own.delete(id);
     return added.map((/** @type {any} */ one) => one.i);
   }
 
@@ -217,14 +220,8 @@ export class Thread {
     return this.path(id).length - 1;
   }
 
-  /** What one's own click changes at once. Returns what takes it back. @param {string} id @param {"up" | "down"} direction */
-  vote(id, direction) {
-    const comment = this.comments.get(id);
-    if (!comment) return () => {};
-    const before = { up: comment.up, down: comment.down, vote: comment.vote };
-    if (comment.vote) comment[comment.vote] -= 1;
-    comment.vote = comment.vote === direction ? null : direction;
-    if (comment.vote) comment[comment.vote] += 1;
-    return () => Object.assign(comment, before);
+  /** Whether what was asked for then may know nothing of one's own vote. @param {string} id */
+  isOlder(id, asked = 0) {
+    return asked <= (this.own.get(id)?.at ?? -1);
   }
 }

@@ -12,6 +12,8 @@ export class Looking {
     this.told = told;
     /** @type {string | null} */
     this.id = null;
+    /** @type {string[]} being decided about at this moment */
+    this.resting = [];
     this.claims = new Claims(app, (id, by) => pile.cards.get(id)?.claimed(by));
     list.addEventListener("focusin", (/** @type {FocusEvent} */ event) => this.set(/** @type {HTMLElement} */ (event.target).closest("article")?.dataset.id), { signal });
     addEventListener("scroll", () => this.#scrolled(), { signal, passive: true });
@@ -28,7 +30,7 @@ export class Looking {
     this.#mark(false);
     this.id = id;
     this.#mark(true);
-    this.claims.look(this.card?.isTaken ? null : id);
+    this.#claim();
     if (this.card) this.told(this.card);
   }
 
@@ -50,7 +52,7 @@ export class Looking {
   claimed(id, by) {
     const card = this.pile.cards.get(id);
     card?.claimed(by);
-    if (card && id === this.id && !card.isTaken) this.claims.look(id);
+    if (card && id === this.id && !card.isTaken) this.#claim();
   }
 
   /** @param {string | null | undefined} id */
@@ -73,6 +75,22 @@ export class Looking {
   hold() {
     if (!this.#hasFocus) this.focus(this.id);
     return this.id;
+  }
+
+  /** Nobody claims what is about to be decided, which may be gone by then. @param {string[]} ids */
+  rest(ids) {
+    this.resting = ids;
+    if (this.id && ids.includes(this.id)) this.claims.decided(this.id);
+  }
+
+  /** It is decided, or could not be. */
+  resume() {
+    this.resting = [];
+    this.#claim();
+  }
+
+  #claim() {
+    this.claims.look(this.id && !this.card?.isTaken && !this.resting.includes(this.id) ? this.id : null);
   }
 
   /** It has gone. Says which one is next, if it was the one that was looked at. @param {string} id @returns {string | null} */

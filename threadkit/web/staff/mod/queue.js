@@ -233,6 +233,7 @@ class Queue {
     const ids = this.bulk.chosen;
     if (!ids.length || this.bulk.isBusy || !(await mayGoOn(app, action, ids.length))) return;
     const seen = Object.fromEntries(ids.map((id) => [id, pile.cards.get(id)?.item.updated_at]));
+    this.looking.rest(ids);
     await this.bulk.run(async () => {
       const { done, failed } = await app.api.call("POST", "/v1/moderation/bulk", { action, ids, seen, expects: "pending" });
       const decided = Object.keys(done);
@@ -248,6 +249,7 @@ class Queue {
       else app.place.focus();
       this.#soon(0);
     });
+    if (!this.until.signal.aborted) this.looking.resume();
   }
 
   /** What could not be done says why; what somebody else has done goes. @param {Record<string, string>} failed codes by id */
