@@ -1,6 +1,7 @@
 """Data folders for tests of backups: filled, opened, compared."""
 
 import contextlib
+import itertools
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ from redis import Redis
 from tests.integration.server.program import command, environment, run
 from threadkit.settings import Settings
 from threadkit.storage.bundled import BundledStore
+
+BATCH = 1000
 
 State = dict[bytes, tuple[Any, int]]
 
@@ -38,11 +41,19 @@ def opened(folder: Path) -> Iterator[Redis]:
 def state(client: Redis) -> State:
     """Every key with its value, and when it ends."""
     found: State = {}
-    for key in client.scan_iter(count=1000):
-        kind = bytes(client.type(key))  # type: ignore[arg-type]
-        if kind == b"none":  # it ended meanwhile
-            continue
-        found[bytes(key)] = ((kind, _READERS[kind](client, key)), int(client.pexpiretime(key)))
+    names = client.scan_iter(count=BATCH)
+    while batch := list(itertools.islice(names, BATCH)):
+        with client.pipeline(transaction=False) as pipe:
+            for name in batch:
+                pipe.type(name)
+            kinds = dict(zip(batch, pipe.execute(), strict=True))
+            kept = [name for name, kind in kinds.items() if kind != b"none"]  # it ended meanwhile
+            for name in kept:
+                _READERS[kinds[name]](pipe, name)
+                pipe.pexpiretime(name)
+            answers = iter(pipe.execute())
+        for name in kept:
+            found[name] = ((kinds[name], next(answers)), int(next(answers)))
     return found
 
 
