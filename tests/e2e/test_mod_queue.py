@@ -9,6 +9,7 @@ from playwright.async_api import expect
 
 from tests.e2e.moderating import ModDesk, Newsroom, newsroom
 from tests.integration.server.program import Server
+from tests.wait import until
 
 TEN_S = 20.0
 
@@ -42,9 +43,9 @@ async def test_ten_items_in_under_a_minute_without_a_mouse(room: Newsroom) -> No
     waited = time.monotonic() - began
     assert waited < TEN_S, f"{waited:.1f} s of waiting for ten decisions"
     await expect(desk.cards).to_have_count(2)
-    became = statuses(room, mona)
     wanted = {"a": "approved", "r": "rejected", "s": "rejected"}
-    assert [became[text] for text in texts] == [*(wanted[key] for key in "arsarsaras"), "pending", "pending"]
+    expected = dict(zip(texts, [*(wanted[key] for key in "arsarsaras"), "pending", "pending"], strict=True))
+    await until(lambda: statuses(room, mona) == expected, "the last decision to arrive")
     desk.is_silent()
 
 
@@ -97,6 +98,7 @@ async def test_all_keys(room: Newsroom) -> None:
     await expect(desk.cards).to_have_count(4)
     await desk.page.get_by_role("dialog").get_by_role("button", name="Reject").click()
     await expect(desk.cards).to_have_count(3)
+    await expect(desk.toast("Rejected.")).to_be_visible()
     log = room.talk.call("GET", "/v1/moderation/log", mona)["entries"]
     assert (log[0]["action"], log[0]["reason"]) == ("reject", "bad jokes and spam")
     desk.is_silent()
@@ -222,7 +224,7 @@ async def test_with_one_hand_on_a_phone(room: Newsroom, width: int) -> None:
     await expect(desk.page.locator(".comment.current")).to_contain_text("Number 3")
     await bar.get_by_role("button", name="Reject").tap()
     await expect(desk.card("Number 3")).to_have_count(0)
-    assert statuses_of(room, mona, "Number 3") == "rejected"
+    await until(lambda: statuses_of(room, mona, "Number 3") == "rejected", "the decision to arrive")
     # Selecting puts the buttons for all selected in the same place.
     await desk.cards.first.get_by_role("checkbox").tap()
     await expect(bar).to_be_hidden()
