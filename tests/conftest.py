@@ -47,16 +47,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    # Who may leave something to the collector has it collected, or the next test would be blamed.
-    if any("Unraisable" in str(mark.args) for mark in item.iter_markers("filterwarnings")):
-        gc.collect()
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     goals.summary(terminalreporter)
     summary(terminalreporter)
+
+
+@pytest.fixture(autouse=True)
+def collected(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Who may leave something to the collector has it collected while that is forgiven, or the next test is blamed."""
+    yield
+    if any("Unraisable" in str(mark.args) for mark in request.node.iter_markers("filterwarnings")):
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

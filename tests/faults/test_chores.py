@@ -126,7 +126,6 @@ async def much_in(parent: Path, dice: random.Random) -> Crew:
     """A crew that has written something, among so much else that every chore takes a while."""
     crew = Crew(parent / "data", dice, env=PATIENT)
     await crew.live(kill_server)
-    await crew.last_look()
     data = ("--data", str(crew.folder))
     do("site", "create", "Filler", "filler.example.org", *data)
     shape = ("--comments", str(COMMENTS), "--users", "200", "--votes", "500", "--pages", "40", "--seed", "one")

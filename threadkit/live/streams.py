@@ -105,7 +105,8 @@ class EventStream(Client):
         """Each as it comes; None now and then when nothing does. Ends when the client is lost."""
         while True:
             try:
-                message = await asyncio.wait_for(self._waiting.get(), QUIET_S)
+                async with asyncio.timeout(QUIET_S):
+                    message = await self._waiting.get()
             except TimeoutError:
                 yield None
                 continue

@@ -110,7 +110,9 @@ async def _prepare(settings: Settings, keyring: Keyring) -> tuple[Site, str | No
 
 def _listening_socket(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family)
+    # Where uvloop is not to be had, small answers would wait for the client's confirmation, 40 ms each, if the protocol
+    # were not named: asyncio looks there before it sends at once.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))

@@ -50,7 +50,10 @@ class Ear:
 
     async def hear(self, *, seconds: float = 10) -> tuple[str, dict[str, Any]]:
         """The next message."""
-        message = json.loads(await asyncio.wait_for(self.connection.recv(), seconds))
+        async with asyncio.timeout(
+            seconds
+        ):  # whoever is cancelled in the moment of a message is cancelled all the same
+            message = json.loads(await self.connection.recv())
         assert message["jsonrpc"] == "2.0"
         return message["method"], message["params"]
 
@@ -79,7 +82,8 @@ class Ear:
 @contextlib.asynccontextmanager
 async def serving(app: Application, **changes: Any) -> AsyncIterator[LiveServer]:
     """Serve an application that is already started; `changes` are made to the server's own settings."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
         config = uvicorn_config(app.services.settings, app)
         config.lifespan = "off"
         config.loop = "none"
