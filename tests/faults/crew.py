@@ -13,8 +13,7 @@ import httpx
 from redis.asyncio import Redis
 
 from tests.faults.writers import Place, Thread, Writer
-from tests.integration.server.program import Server, environment, run
-from tests.integration.server.test_cli import json_of
+from tests.integration.server.program import Server, command, environment, run
 from tests.wait import until
 
 # What would hold comments back or end their editing; what they do has tests of its own.
@@ -124,10 +123,8 @@ class Crew:
 
         (mo, moderator), (rita, reporter) = await somebody("mo"), await somebody("rita")
         data = ("--data", str(self.folder))
-        site = await asyncio.to_thread(json_of, "site", "set", public, *NOTHING_HELD, *data)
-        assert isinstance(site, dict)
-        done = await asyncio.to_thread(run, "role", "grant", public, mo, "moderator", *data)
-        assert done.returncode == 0, done.stderr
+        site = json.loads(command("site", "set", public, *NOTHING_HELD, "--json", *data))
+        command("role", "grant", public, mo, "moderator", *data)
         place = Place(site["id"], public, moderator, reporter, rita)
         for number in range(self.pace.writers):
             known = await somebody(f"writer{number}")

@@ -4,16 +4,20 @@ times each (or THREADKIT_KILLS). K5, G1; the deletion of accounts has its own in
 
 import asyncio
 import contextlib
+import copy
+import dataclasses
 import os
 import random
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -122,16 +126,26 @@ async def test_nothing_is_lost_by_a_kill_while_the_journal_is_written_anew(paren
 # --- Commands that write much -------------------------------------------------------------------------------------------
 
 
-async def much_in(parent: Path, dice: random.Random) -> Crew:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def much() -> AsyncIterator[Crew]:
     """A crew that has written something, among so much else that every chore takes a while."""
-    crew = Crew(parent / "data", dice, env=PATIENT)
-    await crew.live(kill_server)
-    data = ("--data", str(crew.folder))
-    do("site", "create", "Filler", "filler.example.org", *data)
-    shape = ("--comments", str(COMMENTS), "--users", "200", "--votes", "500", "--pages", "40", "--seed", "one")
-    done = run("loadgen", "--site", "Filler", *shape, *data, env=PATIENT, patience_s=300)
-    assert done.returncode == 0, done.stderr
-    return crew
+    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+        crew = Crew(Path(folder) / "data", random.Random(1), env=PATIENT)
+        await crew.live(kill_server)
+        data = ("--data", str(crew.folder))
+        do("site", "create", "Filler", "filler.example.org", *data)
+        shape = ("--comments", str(COMMENTS), "--users", "200", "--votes", "500", "--pages", "40", "--seed", "one")
+        done = run("loadgen", "--site", "Filler", *shape, *data, env=PATIENT, patience_s=300)
+        assert done.returncode == 0, done.stderr
+        yield crew
+
+
+@pytest.fixture
+def crew(much: Crew, parent: Path, dice: random.Random) -> Crew:
+    """The same with a folder of its own."""
+    folder = parent / "data"
+    shutil.copytree(much.folder, folder, ignore=shutil.ignore_patterns("*.sock"))
+    return dataclasses.replace(much, folder=folder, dice=dice, writers=copy.deepcopy(much.writers))
 
 
 def kill_all_of(process: subprocess.Popen[bytes]) -> None:
@@ -147,9 +161,8 @@ def kill_its_store(process: subprocess.Popen[bytes]) -> None:
 
 
 async def test_a_restore_that_was_killed_is_served_by_nobody_and_can_be_begun_again(
-    parent: Path, dice: random.Random
+    crew: Crew, parent: Path, dice: random.Random
 ) -> None:
-    crew = await much_in(parent, dice)
     backup, original = backup_of(crew.folder), crew.folder
     for number in range(TIMES):
         crew.folder = new_folder(parent, f"b{number}", like=original)
@@ -183,8 +196,8 @@ def kill_at(words: Sequence[str], folder: Path, few: int, kill: Callable[[subpro
 
 
 @pytest.mark.parametrize("command", ["doctor --deep --repair", "rebuild"])
-async def test_mending_that_was_killed_is_finished_by_the_next(command: str, parent: Path, dice: random.Random) -> None:
-    crew, halves = await much_in(parent, dice), 0
+async def test_mending_that_was_killed_is_finished_by_the_next(command: str, crew: Crew, dice: random.Random) -> None:
+    halves = 0
     words = (*command.split(), "--data", str(crew.folder))
     for _ in range(TIMES):
         async with crew.serving() as (server, _):
