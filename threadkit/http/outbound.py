@@ -27,6 +27,8 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 T = TypeVar("T")
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# All of IPv6 that the internet has. What lies elsewhere was given up (::127.0.0.1, fec0::1), and Python takes it for global.
+_UNICAST = ipaddress.ip_network("2000::/3")
 
 
 class OutboundFailed(Exception):
@@ -186,7 +188,8 @@ class Outbound:
             return self._allow_loopback
         if address.is_multicast or address.is_unspecified or address.is_link_local:
             return False
-        return address.is_global or (host.lower() in self._trusted and address.is_private)
+        is_public = address.is_global and (address.version == 4 or address in _UNICAST)
+        return is_public or (host.lower() in self._trusted and address.is_private)
 
 
 def is_loopback(url: str) -> bool:
