@@ -33,12 +33,13 @@ def main() -> int:
     status = pytest.main(["-n", "auto", "--dist", "loadgroup", "-q", *sys.argv[1:], *proofs()], plugins=[reports])
     print("\nG4, which wants the machine for itself:", flush=True)
     paced = subprocess.run(PACE, cwd=ROOT)
-    unseen = sorted(set(goals()) - {goal for goal, _ in seen(reports.passed)} - {4})
+    found = {goal for goal, _ in seen(reports.passed)} | ({4} if paced.returncode == 0 else set())
+    unseen = sorted(set(goals()) - found)
     took_minutes = (time.monotonic() - started) / 60
     print(f"{len(goals()) - len(unseen)} of {len(goals())} goals in {took_minutes:.1f} minutes")
     if unseen:
         print("Nothing was seen of " + ", ".join(f"G{goal}" for goal in unseen))
-    return int(status) or paced.returncode or bool(unseen)
+    return int(status) or bool(unseen)
 
 
 if __name__ == "__main__":
