@@ -166,6 +166,31 @@ async def test_of_several_those_that_fail_say_why(room: Newsroom) -> None:
     desk.is_silent()
 
 
+async def test_nothing_is_claimed_while_it_is_being_decided(room: Newsroom) -> None:
+    """A claim that came after the deletion was answered by 404."""
+    ada, mona = room.author("ada"), room.staff("mona")
+    for text in ("One", "Two"):
+        room.talk.post(text, ada)
+    desk = await room.desk(mona)
+    await expect(desk.cards).to_have_count(2)
+    claimed: list[str] = []
+
+    async def late(route: Any) -> None:
+        claimed.clear()
+        await desk.card("Two").focus()
+        await desk.page.wait_for_timeout(1000)  # twice as long as somebody looks before it is a claim
+        assert claimed == []
+        await route.continue_()
+
+    desk.page.on("request", lambda request: claimed.append(request.url) if "/claim/" in request.url else None)
+    await desk.page.route("**/v1/moderation/bulk", late)
+    await desk.page.get_by_label("Select all").check()
+    await desk.button("Approve all selected").click()
+    await expect(desk.toast("2 approved.")).to_be_visible()
+    assert claimed == []
+    desk.is_silent()
+
+
 async def test_filters_paging_and_what_is_behind_a_link(room: Newsroom) -> None:
     ada, ben, mona = room.author("ada"), room.author("ben"), room.staff("mona")
     for number in range(53):
