@@ -122,7 +122,7 @@ async def app(
 
 @pytest.fixture
 async def http(app: Application) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as client:
         yield client
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import structlog
-from litestar import Response
+from litestar import Request, Response
 from litestar.exceptions import (
     HTTPException,
     MethodNotAllowedException,
@@ -33,8 +33,7 @@ from threadkit.errors import (
     ThreadKitError,
     WrongShape,
 )
-from threadkit.http.request import Request
-from threadkit.settings import Settings
+from threadkit.services import services_of
 from threadkit.sites.model import OpenedSite
 
 log = structlog.get_logger()
@@ -78,30 +77,22 @@ _TITLES = {
 }
 
 
-class ProblemHandlers:
-    """The exception handlers of the application."""
+def answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """The exception handler of all routes."""
+    known = as_known(error)
+    if known is None:
+        log.exception("unhandled", exc_info=error, path=request.scope["path"])
+        known = ThreadKitError("Something went wrong on our side. The log tells more under this request id.")
+    return response(known, request_id=request.scope["state"].get("request_id", ""), as_text=_wants_text(request))
 
-    def __init__(self, settings: Settings) -> None:
-        self._errors = settings.errors
 
-    def table(self) -> dict[Any, Any]:
-        return {Exception: self.answer}
-
-    def answer(self, request: Request, error: Exception) -> Response[bytes]:
-        known = as_known(error)
-        if known is None:
-            log.exception("unhandled", exc_info=error, path=request.scope["path"])
-            known = ThreadKitError("Something went wrong on our side. The log tells more under this request id.")
-        return response(
-            known, request_id=request.scope["state"].get("request_id", ""), as_text=self._wants_text(request)
-        )
-
-    def _wants_text(self, request: Request) -> bool:
-        accept = request.headers.get("accept", "")
-        if accept.startswith("text/plain"):
-            return True
-        opened: OpenedSite | None = request.scope["state"].get("opened")
-        return (opened.site.settings.errors if opened and opened.site.settings.errors else self._errors) == "text"
+def _wants_text(request: Request[Any, Any, Any]) -> bool:
+    accept = request.headers.get("accept", "")
+    if accept.startswith("text/plain"):
+        return True
+    opened: OpenedSite | None = request.scope["state"].get("opened")
+    of_site = opened.site.settings.errors if opened else None
+    return (of_site or services_of(request.scope).settings.errors) == "text"
 
 
 def response(error: ThreadKitError, *, request_id: str = "", as_text: bool = False) -> Response[bytes]:

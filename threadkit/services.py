@@ -4,7 +4,10 @@ import contextlib
 import dataclasses
 from dataclasses import dataclass
 
+from litestar.types import Scope
+
 from threadkit.clock import Clock
+from threadkit.http.client_address import ClientAddresses
 from threadkit.keyring import Keyring
 from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.outbox.worker import SERVER_LOOK_S, WORKER_LOOK_S
@@ -50,6 +53,20 @@ class Services(Base, Accounts, Reading, Judging, Writing, Moderating, Live, Care
                 *(self.reranker, self.deletions, self.hub, self.backups, self.unfinished),
             ):
                 stack.push_async_callback(part.stop)
+
+
+def services_of(scope: Scope) -> Services:
+    """Those of the application that was asked. Routes and guards are the same for every application of a process."""
+    services: Services = scope["state"]["services"]
+    return services
+
+
+async def provide_services(scope: Scope) -> Services:
+    return services_of(scope)
+
+
+async def provide_addresses(scope: Scope) -> ClientAddresses:
+    return services_of(scope).addresses
 
 
 def build(

@@ -258,6 +258,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         return f"http://{host}:{self.port}"
 
     @property
+    def form_limit(self) -> int:
+        """Twelve bytes for a character that a form sends percent-encoded, and room for the rest."""
+        return max(self.body_limit, 12 * self.max_comment_length + 6144)
+
+    @property
     def is_https(self) -> bool:
         return self.base_url.startswith("https://")
 

@@ -12,11 +12,8 @@ import httpx
 import msgspec
 
 from tests.integration.server.program import environment, run, serving
-from threadkit.app import create_app
 from threadkit.docs.document import complete
-from threadkit.keyring import Keyring
-from threadkit.settings import Settings
-from threadkit.storage.client import StoreAddress
+from threadkit.routes import route_table
 
 ENDS_ITS_CALLER = {
     ("DELETE", "/v1/users/me"),
@@ -28,8 +25,7 @@ ENDS_ITS_CALLER = {
 
 def document() -> dict[str, Any]:
     """The program's own, without a server: which calls there are must be known before any test runs."""
-    app = create_app(Settings(), StoreAddress("standalone", path="/nowhere"), Keyring(b"a secret, long enough for it"))
-    return msgspec.json.decode(msgspec.json.encode(complete(app.litestar.openapi_schema.to_schema())))  # type: ignore[no-any-return]
+    return msgspec.json.decode(msgspec.json.encode(complete(route_table().openapi_schema.to_schema())))  # type: ignore[no-any-return]
 
 
 @dataclass

@@ -67,7 +67,7 @@ async def test_a_page_over_its_limit_keeps_the_threads_of_what_it_shows(
     app = create_app(msgspec.structs.replace(settings, tree_limit=3), bundled.address, keyring)
     async with app.lifespan():
         site = await app.services.sites.create("Blog", "blog.example.org")
-        transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://t") as http:
             ada = await create(http, site, "ada")
             root = await write(ada, "root")

@@ -150,7 +150,7 @@ class CommentsMachine(RuleBasedStateMachine):
         # Nothing is lost here if the machine falls over, so the disk need not be waited for.
         await self.redis.config_set("appendfsync", "no")
         self._stack.push_async_callback(self.redis.config_set, "appendfsync", "always")
-        transport = httpx.ASGITransport(self.app)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(self.app)
         self.http = await self._stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://t"))
         auth = SiteSettings(auth=AuthSettings(anonymous=True), screening=ONE_WORD_HELD)
         self.site: NewSite = await self.app.services.sites.create("Blog", "blog.example.org", settings=auth)

@@ -4,17 +4,18 @@ import hmac
 import os
 from typing import Literal
 
-from litestar import Response, Router, get
+from litestar import Response, Router
 from litestar.di import NamedDependency
 from msgspec import UNSET, Struct, UnsetType
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest, multiprocess
 
 from threadkit import __version__
 from threadkit.errors import Unauthenticated
-from threadkit.health.service import Checks, HealthService
+from threadkit.health.service import Checks
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.metrics import Metrics
 from threadkit.http.request import Request
+from threadkit.http.routing import get
 from threadkit.services import Services
 
 
@@ -35,9 +36,9 @@ class Version(Struct):
 
 
 @get("/health", summary="Does it run?")
-async def health(health_service: NamedDependency[HealthService]) -> Response[Health]:
+async def health(services: NamedDependency[Services]) -> Response[Health]:
     """200 while the store answers, 503 while it does not."""
-    if await health_service.store_answers():
+    if await services.health.store_answers():
         return Response(Health("healthy", "connected"))
     return Response(Health("degraded", "disconnected"), status_code=503)
 
@@ -45,12 +46,11 @@ async def health(health_service: NamedDependency[HealthService]) -> Response[Hea
 @get("/readyz", summary="May traffic be sent here?")
 async def readyz(
     request: Request,
-    health_service: NamedDependency[HealthService],
     services: NamedDependency[Services],
 ) -> Response[Readiness]:
     """200 when everything a visitor needs works, else 503. The details are for holders of a secret key, or of the
     metrics' token, which works without the store too."""
-    checks = await health_service.checks(live_updates=services.listener.hears_all)
+    checks = await services.health.checks(live_updates=services.listener.hears_all)
     is_ready = checks.redis_reachable and checks.redis_writable and checks.rate_limiter_ok
     readiness = Readiness("ready" if is_ready else "not_ready")
     api_key = request.headers.get("projectid") or request.headers.get("x-api-key")
@@ -75,14 +75,13 @@ async def version() -> Version:
 @get("/metrics", summary="How does it fare?", include_in_schema=False)
 async def metrics(
     request: Request,
-    health_service: NamedDependency[HealthService],
     services: NamedDependency[Services],
     addresses: NamedDependency[ClientAddresses],
 ) -> Response[bytes]:
     """For Prometheus: with the token of the settings, or without one from this machine only."""
     _may_read_metrics(request, services.settings.metrics_token, addresses)
-    await health_service.measure()
-    return Response(_all_workers(health_service.metrics), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    await services.health.measure()
+    return Response(_all_workers(services.health.metrics), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 def _may_read_metrics(request: Request, token: str | None, addresses: ClientAddresses) -> None:

@@ -1,14 +1,15 @@
 """Our request: bodies are JSON only when they say so, and strict JSON then."""
 
 import re
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
 from litestar import Request as LitestarRequest
 from litestar.exceptions import ClientException, InternalServerException
-from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from threadkit.errors import InvalidJson, NotJson, TooLarge
+from threadkit.settings import Settings
 
 # Strings are matched first, so that what they contain is not taken for structure. Of numbers, only whole ones that no
 # 64-bit counter could hold are found.
@@ -26,8 +27,6 @@ class Request(LitestarRequest[Any, Any, Any]):
             body = await super().body()
         except InternalServerException:  # the library's word for somebody who went away in the middle
             raise InvalidJson(why="it was not sent to the end") from None
-        except RequestEntityTooLarge:
-            raise TooLarge(limit=self.route_handler.resolve_request_max_body_size()) from None
         except ClientException as error:
             raise InvalidJson(why=error.detail) from None
         if may_be_empty and not body:
@@ -37,6 +36,18 @@ class Request(LitestarRequest[Any, Any, Any]):
         if not body and not is_form:
             raise InvalidJson(why="it is empty")
         return body
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        settings: Settings = self.scope["state"]["services"].settings
+        limit = settings.form_limit if self.route_handler.opt.get("form") else settings.body_limit
+        received = 0
+        if (self.content_length or 0) > limit:
+            raise TooLarge(limit=limit)
+        async for chunk in super().stream():
+            received += len(chunk)
+            if received > limit:
+                raise TooLarge(limit=limit)
+            yield chunk
 
     async def json(self) -> Any:
         return strict_json(await self.body())

@@ -18,6 +18,7 @@ from threadkit.sending.service import PostOffice, build_office
 from threadkit.sending.testing import MailTester
 from threadkit.settings import Settings
 from threadkit.sites.deletion import SiteDeletions
+from threadkit.sites.model import PageRule
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import RoleService
 from threadkit.sites.service import SiteService
@@ -47,6 +48,7 @@ class Base:
     outbox: OutboxWorker
     outbox_queries: OutboxQueries
     dead_letters: DeadLetters
+    page_rule: PageRule
     site_queries: SiteQueries
     sites: SiteService
     roles: RoleService
@@ -89,6 +91,7 @@ def build_base(settings: Settings, keyring: Keyring, store: Store, clock: Clock 
         outbox=OutboxWorker(redis=redis, keys=keys, clock=clock, queries=outbox_queries),
         outbox_queries=outbox_queries,
         dead_letters=DeadLetters(redis=redis, keys=keys, clock=clock, queries=outbox_queries),
+        page_rule=PageRule.of(settings.base_url, allow_localhost=settings.allow_localhost_origin),
         site_queries=site_queries,
         sites=SiteService(redis=redis, keys=keys, clock=clock, queries=site_queries, keyring=keyring),
         roles=roles,

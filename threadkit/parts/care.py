@@ -7,6 +7,7 @@ from threadkit.comments.rerendering import Rerendering
 from threadkit.doctor.deep.service import DeepDoctor
 from threadkit.doctor.service import DoctorService
 from threadkit.doctor.surroundings import Surroundings
+from threadkit.health.service import HealthService
 from threadkit.health.store import StoreReports
 from threadkit.parts.accounts import Accounts
 from threadkit.parts.base import Base
@@ -19,6 +20,7 @@ from threadkit.setup.service import SetupService
 @dataclass(frozen=True, kw_only=True)
 class Care:
     setup: SetupService
+    health: HealthService
     store_reports: StoreReports
     backups: BackupSchedule
     rebuild: RebuildService
@@ -45,6 +47,14 @@ def build_care(base: Base, accounts: Accounts, reading: Reading) -> Care:
             registry=accounts.user_registry,
             user_queries=accounts.user_queries,
             passwords=accounts.passwords,
+        ),
+        health=HealthService(
+            store=store,
+            keys=keys,
+            settings=settings,
+            site_queries=base.site_queries,
+            metrics=base.metrics,
+            limiter_outage=base.limiter_outage,
         ),
         store_reports=StoreReports(store=store, keys=keys, clock=clock),
         backups=BackupSchedule(

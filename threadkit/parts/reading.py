@@ -16,6 +16,8 @@ from threadkit.pages.queries import PageQueries
 from threadkit.pages.service import PageService
 from threadkit.parts.accounts import Accounts
 from threadkit.parts.base import Base
+from threadkit.render.form_tokens import FormTokens
+from threadkit.render.queries import FeedQueries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,8 @@ class Reading:
     notifications: NotificationService
     tally: Tally
     counter_queries: CounterQueries
+    feed_queries: FeedQueries
+    form_tokens: FormTokens
 
 
 def build_reading(base: Base, accounts: Accounts) -> Reading:
@@ -62,6 +66,8 @@ def build_reading(base: Base, accounts: Accounts) -> Reading:
             settings=settings.counters,
         ),
         counter_queries=CounterQueries(redis=redis, keys=keys, clock=clock),
+        feed_queries=FeedQueries(redis=redis, keys=keys, comment_queries=comments),
+        form_tokens=FormTokens(base.keyring.derive("form"), clock),
     )
 
 

@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import QueryParameter
 from msgspec import Struct
 
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.request import Request
+from threadkit.http.routing import get
 from threadkit.ratelimit.model import Action
 from threadkit.services import Services
 

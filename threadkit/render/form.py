@@ -1,11 +1,5 @@
-"""The form with which guests write without JavaScript, and the token that shows that it came from us.
+"""The form with which guests write without JavaScript."""
 
-A guest has no session that another page could abuse. The token is bound to site and page and gets old, so that nobody
-posts blindly, and it names one form: sending that twice is one comment.
-"""
-
-import hmac
-import secrets
 from typing import Literal
 from urllib.parse import parse_qsl
 
@@ -13,30 +7,20 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from threadkit.clock import Clock
 from threadkit.comments.model import Comment, CommentDraft, Visit
 from threadkit.comments.routes import AuthorNameRequired, may_write
 from threadkit.errors import Forbidden, Invalid, InvalidParameter, WrongShape
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
-from threadkit.ids import CommentId, PageId, SiteId, digest
+from threadkit.ids import CommentId, PageId, digest
 from threadkit.pages.model import Page, PageRef
 from threadkit.services import Services
-from threadkit.settings import Settings
 from threadkit.sites.model import Site
 from threadkit.text import clean_source
 
-OLDEST_MS = 86_400_000
-CLOCKS_DIFFER_MS = 60_000
 LONGEST_NAME = 200
 MOST_FIELDS = 20
 FORM = "application/x-www-form-urlencoded"
-
-
-class FormExpired(Invalid):
-    """This form was open for too long. Your text is still here: please send it once more."""
-
-    code = "form_expired"
 
 
 class NeedsJavaScript(Forbidden):
@@ -54,34 +38,6 @@ class Filled(Struct, frozen=True, kw_only=True):
     token: str = ""
     website: str = ""
     """The trap: nobody sees this field."""
-
-
-class FormTokens:
-    def __init__(self, key: bytes, clock: Clock) -> None:
-        self._key = key
-        self._clock = clock
-
-    def make(self, site_id: SiteId, page_id: PageId) -> str:
-        made = f"{self._clock.now_ms():x}.{secrets.token_hex(8)}"
-        return f"{made}.{self._mark(made, site_id, page_id)}"
-
-    def age_ms(self, token: str, site_id: SiteId, page_id: PageId) -> int:
-        """How long the form was open. Raises FormExpired, also for what is not ours: the answer has a fresh token."""
-        made, _, mark = token.rpartition(".")
-        if not hmac.compare_digest(mark.encode(), self._mark(made, site_id, page_id).encode()):
-            raise FormExpired
-        age = self._clock.now_ms() - int(made.partition(".")[0], 16)
-        if not -CLOCKS_DIFFER_MS <= age <= OLDEST_MS:
-            raise FormExpired
-        return age
-
-    def _mark(self, made: str, site_id: SiteId, page_id: PageId) -> str:
-        return hmac.digest(self._key, f"{made} {site_id} {page_id}".encode(), "sha256").hex()[:40]
-
-
-def form_limit(settings: Settings) -> int:
-    """Twelve bytes for a character that a form sends percent-encoded, and room for the rest."""
-    return max(settings.body_limit, 12 * (settings.max_comment_length + LONGEST_NAME) + 4096)
 
 
 def who_may_write(site: Site, page: Page) -> Literal["guests", "members", "nobody"]:
@@ -109,10 +65,11 @@ async def read_form(request: Request) -> Filled:
 
 
 async def post(
-    services: Services, tokens: FormTokens, site: Site, ref: PageRef, page_id: PageId, filled: Filled, *, visit: Visit
+    services: Services, site: Site, ref: PageRef, page_id: PageId, filled: Filled, *, visit: Visit
 ) -> Comment:
     """The story of `POST /v1/comments`, for what a form can say."""
-    visit = replace(visit, honeypot=filled.website, form_age_ms=max(0, tokens.age_ms(filled.token, site.id, page_id)))
+    age_ms = services.form_tokens.age_ms(filled.token, site.id, page_id)
+    visit = replace(visit, honeypot=filled.website, form_age_ms=max(0, age_ms))
     name = clean_source(filled.name).replace("\n", " ")
     try:
         may_write(site, None, name)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from litestar import Response, Router, get, post
+from litestar import Response, Router
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import QueryParameter
@@ -15,6 +15,7 @@ from threadkit.errors import ThreadKitError
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
+from threadkit.http.routing import get, post
 from threadkit.ids import CommentId, digest
 from threadkit.pages.model import Page, PageRef
 from threadkit.pages.parameters import PageNameParameter, PageUrlParameter
@@ -23,11 +24,10 @@ from threadkit.render import excerpt as excerpts
 from threadkit.render import feeds, form
 from threadkit.render.addresses import Addresses, anchor, whole
 from threadkit.render.excerpt import Excerpt
-from threadkit.render.form import FormTokens
+from threadkit.render.form_tokens import OLDEST_MS
 from threadkit.render.page import FEEDS, HELD, NOTICE_ANCHOR, GuestForm, ReplyTo, View, document, section
 from threadkit.render.place import Place
 from threadkit.render.policy import page_headers
-from threadkit.render.queries import FeedQueries
 from threadkit.render.words import name_of
 from threadkit.services import Services
 from threadkit.sites.model import Site
@@ -52,7 +52,6 @@ async def show(
     request: Request,
     site: NamedDependency[Site],
     services: NamedDependency[Services],
-    form_tokens: NamedDependency[FormTokens],
     key: KeyParameter = None,
     page_url: PageUrlParameter = None,
     page_id: PageNameParameter = None,
@@ -77,7 +76,7 @@ async def show(
     )
     if form.who_may_write(site, excerpt.page) == "guests":
         target = await _reply_to(services, site, excerpt, reply) if reply else None
-        view.form = _new_form(services, form_tokens, site, excerpt)
+        view.form = _new_form(services, site, excerpt)
         view.form.reply_to = target
     html = section(view) if fragment else document(view)
     etag = _etag_of(html, view.form.token if view.form else None, services.clock.now_ms())
@@ -105,7 +104,6 @@ async def write(
     device: NamedDependency[Device],
     addresses: NamedDependency[ClientAddresses],
     services: NamedDependency[Services],
-    form_tokens: NamedDependency[FormTokens],
     key: KeyParameter = None,
     page_url: PageUrlParameter = None,
     page_id: PageNameParameter = None,
@@ -122,12 +120,12 @@ async def write(
     # Before writing, so that there is a page for the answer whatever happens.
     excerpt = await excerpts.read(services, site, ref, place)
     here = _addresses(site, ref)
-    refused = _new_form(services, form_tokens, site, excerpt)
+    refused = _new_form(services, site, excerpt)
     refused.filled = filled
     refused.reply_to = await _perhaps_reply_to(services, site, excerpt, filled.parent)
     try:
         visit = visit_of(request, device, addresses)
-        comment = await form.post(services, form_tokens, site, ref, excerpt.page_id, filled, visit=visit)
+        comment = await form.post(services, site, ref, excerpt.page_id, filled, visit=visit)
     except Exception as error:
         known = as_known(error)
         if known is None:
@@ -159,13 +157,12 @@ async def rss(
     request: Request,
     site: NamedDependency[Site],
     services: NamedDependency[Services],
-    feed_queries: NamedDependency[FeedQueries],
     key: KeyParameter = None,
     page_url: PageUrlParameter = None,
     page_id: PageNameParameter = None,
 ) -> Response[Any]:
     """Of one page, or of the whole site when no page is named: 50 at most."""
-    feed = await _feed(services, feed_queries, site, page_url, page_id)
+    feed = await _feed(services, site, page_url, page_id)
     return _feed_answer(request, feed, feeds.rss(feed), FEEDS["rss"])
 
 
@@ -178,13 +175,12 @@ async def atom(
     request: Request,
     site: NamedDependency[Site],
     services: NamedDependency[Services],
-    feed_queries: NamedDependency[FeedQueries],
     key: KeyParameter = None,
     page_url: PageUrlParameter = None,
     page_id: PageNameParameter = None,
 ) -> Response[Any]:
     """Of one page, or of the whole site when no page is named: 50 at most."""
-    feed = await _feed(services, feed_queries, site, page_url, page_id)
+    feed = await _feed(services, site, page_url, page_id)
     return _feed_answer(request, feed, feeds.atom(feed), FEEDS["atom"])
 
 
@@ -201,8 +197,10 @@ def _addresses(site: Site, ref: PageRef, front: str = "") -> Addresses:
     return Addresses(key=site.api_key_public, page_url=ref.url, page_id=ref.name, front=front)
 
 
-def _new_form(services: Services, tokens: FormTokens, site: Site, excerpt: Excerpt) -> GuestForm:
-    return GuestForm(token=tokens.make(site.id, excerpt.page_id), longest=services.settings.max_comment_length)
+def _new_form(services: Services, site: Site, excerpt: Excerpt) -> GuestForm:
+    return GuestForm(
+        token=services.form_tokens.make(site.id, excerpt.page_id), longest=services.settings.max_comment_length
+    )
 
 
 async def _reply_to(services: Services, site: Site, excerpt: Excerpt, comment_id: str) -> ReplyTo:
@@ -220,7 +218,7 @@ async def _perhaps_reply_to(services: Services, site: Site, excerpt: Excerpt, co
 def _etag_of(html: str, token: str | None, now_ms: int) -> str:
     """Of what is shown. The token differs each time and does not count, but it must not get too old either."""
     if token:
-        html = f"{now_ms // (form.OLDEST_MS // 2)} {html.replace(token, '')}"
+        html = f"{now_ms // (OLDEST_MS // 2)} {html.replace(token, '')}"
     return f'W/"{digest(html)[:20]}"'
 
 
@@ -232,9 +230,7 @@ def _after(here: Addresses, place: Place, comment: Comment) -> str:
     return here.thread(where, fragment=anchor(comment.id))
 
 
-async def _feed(
-    services: Services, queries: FeedQueries, site: Site, page_url: str | None, page_id: str | None
-) -> feeds.Feed:
+async def _feed(services: Services, site: Site, page_url: str | None, page_id: str | None) -> feeds.Feed:
     feed = feeds.Feed(
         site=site, page_id=None, page=None, comments=[], pages={}, front=whole(services.settings.base_url)
     )
@@ -244,8 +240,8 @@ async def _feed(
         )
         feed.page_id = found.id
         feed.page = found.page if found.page.site_id else Page(site_id=site.id, url=page_url or "")
-    feed.comments = await queries.newest(site.id, feed.page_id)
-    feed.pages = await queries.pages(site.id, [comment.page_id for comment in feed.comments])
+    feed.comments = await services.feed_queries.newest(site.id, feed.page_id)
+    feed.pages = await services.feed_queries.pages(site.id, [comment.page_id for comment in feed.comments])
     return feed
 
 

@@ -4,21 +4,21 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Annotated, Any
 
-from litestar import Response, Router, get, post
-from litestar.di import NamedDependency, Provide
+from litestar import Response, Router
+from litestar.di import NamedDependency
 from litestar.enums import RequestEncodingType
 from litestar.params import Body, QueryParameter
 
 from threadkit.errors import Invalid, ThreadKitError, Unauthenticated
 from threadkit.http.language import language_headers, words_of
 from threadkit.http.request import Request
+from threadkit.http.routing import get, post
 from threadkit.services import Services
 from threadkit.setup.page import MODES, Way, document, done_page, form_page
 from threadkit.setup.service import FirstSite, LinkUsed
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role
 from threadkit.staff.access import staff_cookie, staff_of
-from threadkit.users.access import provide_device
 from threadkit.users.sessions import Device
 from threadkit.web import assets
 from threadkit.web.frame import embed_policy
@@ -141,4 +141,4 @@ def _style() -> str:
     return assets.packaged_staff()["style.css"].path
 
 
-router = Router("/", route_handlers=[form, set_up, done], dependencies={"device": Provide(provide_device)})
+router = Router("/", route_handlers=[form, set_up, done])

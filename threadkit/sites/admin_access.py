@@ -10,7 +10,7 @@ from litestar.types import Scope
 
 from threadkit.errors import Forbidden, SecretKeyRequired
 from threadkit.ids import UserId
-from threadkit.services import Services
+from threadkit.services import services_of
 from threadkit.sites.model import OpenedSite, Site
 from threadkit.sites.roles import Role
 from threadkit.sites.routes import SiteMismatch
@@ -56,7 +56,7 @@ async def requires_operator(connection: Connection, handler: BaseRouteHandler) -
         await requires_unblocked(connection, handler)
         if connection.scope["state"]["viewer"].role < Role.OWNER:
             raise OperatorRequired
-    services: Services = connection.app.state.services
+    services = services_of(connection.scope)
     opened: OpenedSite = connection.scope["state"]["opened"]
     if opened.site.id != await services.site_queries.first_id():
         raise OperatorRequired

@@ -10,7 +10,7 @@ from litestar.handlers import BaseRouteHandler
 
 from threadkit.errors import Forbidden
 from threadkit.http.request import Request
-from threadkit.services import Services
+from threadkit.services import Services, services_of
 from threadkit.settings import Settings
 from threadkit.sites.model import OpenedSite, origin_of
 from threadkit.staff.model import cookie_name
@@ -37,7 +37,7 @@ async def from_our_pages(connection: Connection, _handler: BaseRouteHandler) -> 
     """Browsers say which page sends a change, and no other page can make them say otherwise."""
     if connection.scope.get("method") in ("GET", "HEAD"):
         return
-    services: Services = connection.app.state.services
+    services = services_of(connection.scope)
     said = origin_of(connection.headers.get("origin", ""))
     fetched = connection.headers.get("sec-fetch-site", "same-origin")
     is_ours = said is not None and (
@@ -54,7 +54,7 @@ async def requires_recent_proof(connection: Connection, _handler: BaseRouteHandl
     state = connection.scope["state"]
     opened: OpenedSite = state["opened"]
     viewer: Viewer | None = state.get("viewer")
-    services: Services = connection.app.state.services
+    services = services_of(connection.scope)
     if viewer is None and opened.is_owner:
         return
     if viewer is None or not services.sessions.is_proved(viewer.session):

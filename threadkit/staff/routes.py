@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from litestar import Response, Router, delete, get, post
+from litestar import Response, Router
 from litestar.di import NamedDependency, Provide
 from litestar.params import JSONBody
 from msgspec import Meta, Struct
@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from threadkit.clock import iso
 from threadkit.errors import WrongShape
 from threadkit.http.request import Request
+from threadkit.http.routing import delete, get, post
 from threadkit.services import Services
 from threadkit.staff import second_step_routes
 from threadkit.staff.access import (
@@ -21,7 +22,7 @@ from threadkit.staff.access import (
 )
 from threadkit.staff.model import Provider, StaffView, WaysIn
 from threadkit.staff.service import Arrival, Proof
-from threadkit.users.access import bearer, provide_device
+from threadkit.users.access import bearer
 from threadkit.users.sessions import Device, InvalidToken
 from threadkit.users.viewer import Viewer
 from threadkit.users.ways_in import ways_in
@@ -198,7 +199,6 @@ router = Router(
     ],
     guards=[from_our_pages],
     dependencies={
-        "device": Provide(provide_device),
         "staff": Provide(provide_staff),
         "passed_staff": Provide(provide_passed_staff),
         "proved_staff": Provide(provide_proved_staff),

@@ -3,14 +3,12 @@
 from typing import Any
 
 from litestar.connection import ASGIConnection
-from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Scope
 
 from threadkit.clock import iso
 from threadkit.errors import Forbidden, Unauthenticated
-from threadkit.http.client_address import ClientAddresses
-from threadkit.services import Services
+from threadkit.services import services_of
 from threadkit.sites.model import OpenedSite
 from threadkit.sites.roles import Role
 from threadkit.users.second_step.model import SecondStepRequired
@@ -126,7 +124,8 @@ async def provide_maybe_viewer(scope: Scope) -> Viewer | None:
     return viewer
 
 
-async def provide_device(scope: Scope, addresses: NamedDependency[ClientAddresses]) -> Device:
+async def provide_device(scope: Scope) -> Device:
+    addresses = services_of(scope).addresses
     agent = next((value for name, value in scope["headers"] if name == b"user-agent"), b"")
     return Device(agent.decode("latin-1"), addresses.hashed(addresses.of(scope)))
 
@@ -136,7 +135,7 @@ async def _load_viewer(connection: Connection) -> Viewer:
     arrived: Viewer | Unauthenticated | None = state.get("arrived")  # known since the request was counted
     if arrived is None:
         opened: OpenedSite = state["opened"]
-        services: Services = connection.app.state.services
+        services = services_of(connection.scope)
         arrived = await services.sessions.viewer(token, opened.site.id)
     if isinstance(arrived, Unauthenticated):
         raise arrived

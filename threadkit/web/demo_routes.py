@@ -1,12 +1,16 @@
 """`/demo`: a small blog that shows the embed as its readers see it. Only where the settings want it."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import Response, Router, get
+from litestar import Response, Router
+from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
+from litestar.handlers import BaseRouteHandler
 from litestar.params import FromPath, QueryParameter
 
-from threadkit.services import Services
+from threadkit.errors import NotFound
+from threadkit.http.routing import get
+from threadkit.services import Services, services_of
 from threadkit.sites.model import Site
 from threadkit.web import demo_pages
 from threadkit.web.demo_pages import DemoPageNotFound
@@ -49,4 +53,9 @@ def _page(services: Services, html: str) -> Response[str]:
     return Response(html, media_type="text/html", headers=headers)
 
 
-router = Router("/", route_handlers=[front, article, style], include_in_schema=False)
+async def only_where_wanted(connection: ASGIConnection[Any, Any, Any, Any], _handler: BaseRouteHandler) -> None:
+    if not services_of(connection.scope).settings.demo:
+        raise NotFound
+
+
+router = Router("/", route_handlers=[front, article, style], guards=[only_where_wanted], include_in_schema=False)

@@ -2,19 +2,20 @@
 
 from typing import Annotated
 
-from litestar import Response, Router, get
+from litestar import Response, Router
 from litestar.di import NamedDependency
 from litestar.params import FromPath, QueryParameter
 
 from threadkit.comments.fast_lane import accepts_gzip, is_known
 from threadkit.errors import NotFound, UnknownApiKey
 from threadkit.http.request import Request
+from threadkit.http.routing import get
 from threadkit.ids import PUBLIC_KEY_PREFIX
 from threadkit.pages.model import LONGEST_URL
 from threadkit.render.access import OnlyPublicKey
 from threadkit.services import Services
 from threadkit.sites.model import KeyType, OpenedSite
-from threadkit.web.assets import Asset, Assets
+from threadkit.web.assets import Asset, packaged
 from threadkit.web.frame import frame_document, frame_headers
 
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -32,24 +33,24 @@ class AssetNotFound(NotFound):
 
 
 @get("/embed.js")
-async def loader(request: Request, assets: NamedDependency[Assets]) -> Response[bytes | None]:
-    return answer(request, assets["embed.js"], FOR_A_WHILE)
+async def loader(request: Request) -> Response[bytes | None]:
+    return answer(request, packaged()["embed.js"], FOR_A_WHILE)
 
 
 @get("/count.js")
-async def counter(request: Request, assets: NamedDependency[Assets]) -> Response[bytes | None]:
-    return answer(request, assets["count.js"], FOR_A_WHILE)
+async def counter(request: Request) -> Response[bytes | None]:
+    return answer(request, packaged()["count.js"], FOR_A_WHILE)
 
 
 @get(["/favicon.svg", "/favicon.ico"])
-async def icon(request: Request, assets: NamedDependency[Assets]) -> Response[bytes | None]:
+async def icon(request: Request) -> Response[bytes | None]:
     """The icon of our own pages; browsers ask for the second name where a page says nothing."""
-    return answer(request, assets["icon.svg"], FOR_A_DAY)
+    return answer(request, packaged()["icon.svg"], FOR_A_DAY)
 
 
 @get("/embed/{path:path}")
-async def asset(request: Request, path: FromPath[str], assets: NamedDependency[Assets]) -> Response[bytes | None]:
-    found = assets.find(path.removeprefix("/"))
+async def asset(request: Request, path: FromPath[str]) -> Response[bytes | None]:
+    found = packaged().find(path.removeprefix("/"))
     if found is None:
         raise AssetNotFound
     return answer(request, found[0], FOR_EVER if found[1] else "no-cache")
@@ -59,7 +60,6 @@ async def asset(request: Request, path: FromPath[str], assets: NamedDependency[A
 async def frame(
     request: Request,
     services: NamedDependency[Services],
-    assets: NamedDependency[Assets],
     project: Annotated[str, QueryParameter(max_length=100)] = "",
     page_id: Annotated[str | None, QueryParameter(name="page-id", max_length=200)] = None,
     url: Long = None,
@@ -86,7 +86,7 @@ async def frame(
         "author": author,
     }
     return Response(
-        frame_document(assets, attributes),
+        frame_document(packaged(), attributes),
         media_type="text/html",
         headers=frame_headers(opened.site, services.settings),
     )

@@ -25,6 +25,10 @@ ROUTES = {
     ("GET", "/embed/frame"): "open",
     ("GET", "/mod"): "open",
     ("GET", "/admin"): "open",
+    # Where the settings do not want the demo, all of it is a page that is not there.
+    ("GET", "/demo"): "open",
+    ("GET", "/demo/style.css"): "open",
+    ("GET", "/demo/{name}"): "open",
     ("GET", "/staff/{path}"): "open",
     # These belong to no site: they go by the cookie of the pages for staff.
     ("POST", "/v1/staff/code"): "open",

@@ -12,7 +12,6 @@ from tests.integration.authorisation.rules import COMMENT, GROUPS, PASSKEY, ROWS
 from tests.integration.authorisation.test_routes import routes_of
 from tests.integration.authorisation.things import MAKERS, Thing
 from tests.integration.authorisation.world import MAIL, Caller, Snapshot, World
-from threadkit.app import Application
 from threadkit.comments.model import CommentNotFound, NotInThisState
 from threadkit.moderation.decision_scripts import TooLateToUndo
 from threadkit.moderation.impartiality import OwnComment
@@ -49,10 +48,8 @@ def route_of(row: Row) -> tuple[str, str]:
     return method, path
 
 
-async def test_every_call_about_an_object_has_a_row(app: Application) -> None:
-    about_objects = {
-        (method, path) for method, path in routes_of(app) if set(re.findall(r"\{(\w+)\}", path)) - NO_OBJECTS
-    }
+def test_every_call_about_an_object_has_a_row() -> None:
+    about_objects = {(method, path) for method, path in routes_of() if set(re.findall(r"\{(\w+)\}", path)) - NO_OBJECTS}
     assert about_objects - {route_of(row) for row in ROWS} == set(), "say in rules.py what everybody gets there"
     assert len({row.name for row in ROWS}) == len(ROWS)
 

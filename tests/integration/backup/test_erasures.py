@@ -57,7 +57,7 @@ async def test_what_was_erased_after_the_backup_is_erased_again(
     }
     async with application.lifespan():
         site = await application.services.sites.create("Blog", "blog.example.org")
-        transport = httpx.ASGITransport(application, raise_app_exceptions=False)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(application, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as http:
             ada = await create(http, site, "ada", "ada@example.org")
             eve = await create(http, site, "eve", "eve@example.org")

@@ -79,7 +79,7 @@ def restore_of(services: Services) -> RestoreService:
 
 async def populated(app: Application) -> list[Person]:
     """Three sites, which lie on different servers of a cluster, with a thread each."""
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     http = httpx.AsyncClient(transport=transport, base_url="http://comments.test")
     people = []
     for number in range(3):

@@ -278,7 +278,7 @@ async def test_a_vote_that_was_cut_off_leaves_no_stale_rank_s3_14_s3_30(
     monkeypatch.undo()
     second: Application = create_app(settings, bundled.address, keyring)
     async with second.lifespan():
-        transport = httpx.ASGITransport(second)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(second)
         async with httpx.AsyncClient(transport=transport, base_url="http://second") as other:
             assert (await read(other, new_site))["tree"] is not None
         assert await disagreements(redis, shadowed=()) == []

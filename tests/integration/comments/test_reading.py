@@ -47,7 +47,7 @@ async def another_worker(
     """Its writes are not known here at once, as those of this worker are."""
     second = create_app(settings, bundled.address, keyring, clock=clock)
     async with second.lifespan():
-        transport = httpx.ASGITransport(second)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(second)
         async with httpx.AsyncClient(transport=transport, base_url="http://second") as client:
             yield client
 

@@ -48,7 +48,7 @@ async def serving(
 ) -> AsyncIterator[tuple[Application, httpx.AsyncClient]]:
     application = create_app(settings, address, keyring)
     async with application.lifespan():
-        transport = httpx.ASGITransport(application, raise_app_exceptions=False)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(application, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as http:
             yield application, http
 

@@ -33,7 +33,7 @@ class Clinic:
     async def response(
         self, *, peer: str = VISITOR, headers: dict[str, str] | None = None, **asked: Any
     ) -> httpx.Response:
-        transport = httpx.ASGITransport(self.app, client=(peer, 1234))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(self.app, client=(peer, 1234))
         async with httpx.AsyncClient(transport=transport, base_url=PUBLIC) as http:
             answer = await http.get(
                 "/v1/admin/doctor", params=asked, headers={"projectid": self.site.secret_key} | (headers or {})

@@ -129,7 +129,7 @@ async def test_owners_of_other_sites_see_only_what_concerns_theirs(clinic: Open)
 
 async def test_an_owner_who_is_signed_in_sees_the_same_as_the_secret_key(clinic: Open) -> None:
     async with clinic() as here:
-        transport = httpx.ASGITransport(here.app)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(here.app)
         async with httpx.AsyncClient(transport=transport, base_url="https://comments.example.org") as http:
             owner = await create(http, here.site, "owner")
             assert (await owner.call("GET", "/v1/admin/doctor")).status_code == 403
@@ -139,7 +139,7 @@ async def test_an_owner_who_is_signed_in_sees_the_same_as_the_secret_key(clinic:
 
 
 async def _write(here: Clinic, number: int) -> None:
-    transport = httpx.ASGITransport(here.app)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(here.app)
     async with httpx.AsyncClient(transport=transport, base_url="https://comments.example.org") as http:
         for place in range(number):
             person = await guest(http, here.site)

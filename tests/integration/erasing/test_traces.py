@@ -59,7 +59,7 @@ async def test_an_older_backup_brings_nothing_of_them_back(
     before = create_app(settings, bundled.address, keyring, clock=clock)
     parts = {"keys": before.services.keys, "clock": clock, "fingerprint": keyring.fingerprint}
     async with before.lifespan():
-        transport = httpx.ASGITransport(before, raise_app_exceptions=False)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(before, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as http:
             her, ledger = await lived(before, http, comments=COMMENTS)
             backups = BackupService(store=before.services.store, **parts)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ async def test_health_says_what_the_contract_says(http: httpx.AsyncClient) -> No
 async def test_without_its_store_it_is_degraded_and_not_ready_but_alive(settings: Settings, keyring: Keyring) -> None:
     quick = msgspec.structs.replace(settings, store=StoreTuning(connect_timeout_s=0.2, command_timeout_s=0.2))
     app = create_app(quick, StoreAddress("standalone", hosts=(("127.0.0.1", 1),)), keyring)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://t") as http:  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://t") as http:
         health = await http.get("/health")
         assert (health.status_code, health.json()) == (503, {"status": "degraded", "redis": "disconnected"})
         ready = await http.get("/readyz")
@@ -53,7 +53,7 @@ async def test_readyz_tells_what_a_relaxed_owner_can_lose(
         app = create_app(msgspec.structs.replace(settings, durability="relaxed"), bundled.address, keyring)
         async with app.lifespan():
             site = await app.services.sites.create("Blog", "blog.example")
-            transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
+            transport = httpx.ASGITransport(app)
             async with httpx.AsyncClient(transport=transport, base_url="http://t") as http:
                 answer = await http.get("/readyz", headers={"projectid": site.secret_key})
         assert answer.json()["checks"]["can_be_lost"] == [
@@ -89,7 +89,7 @@ async def test_metrics_from_elsewhere_need_the_token(
 ) -> None:
     app = create_app(msgspec.structs.replace(settings, metrics_token="a token of 16 chars"), bundled.address, keyring)
     async with app.lifespan():
-        transport = httpx.ASGITransport(app, client=("203.0.113.5", 1))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app, client=("203.0.113.5", 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://t") as http:
             headers = {"authorization": f"Bearer {token}"} if token else {}
             assert (await http.get("/metrics", headers=headers)).status_code == status

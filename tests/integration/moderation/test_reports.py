@@ -265,7 +265,7 @@ async def test_guests_of_one_address_weigh_what_one_of_them_does(
     assert 0 < await redis.ttl(f"comment:{comment['i']}:reports:from") <= 86_400
     assert len(await app.services.reports.of_comment(new_site.site.id, CommentId(comment["i"]))) == 8
     for number in range(1, 6):
-        transport = httpx.ASGITransport(app, client=(f"198.51.100.{number}", 123))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app, client=(f"198.51.100.{number}", 123))
         async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as elsewhere:
             await report(await guest(elsewhere, new_site, f"h{number}"), comment)
     assert await hidden(app, new_site, comment)

@@ -67,7 +67,7 @@ async def test_waking_does_nothing_where_no_worker_runs(
 ) -> None:
     await write(ada, "hi")
     app.services.outbox.wake(new_site.site.id)
-    await app.health.measure()
+    await app.services.health.measure()
     assert await redis.xlen(f"site:{new_site.site.id}:outbox") == 1
 
 
@@ -93,7 +93,7 @@ async def test_servers_and_workers_side_by_side_do_everything_once(
         seen.append(Flaky())
         one.services.outbox.handlers.on("rang", "bell", seen[-1])
     async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app),  # type: ignore[arg-type]
+        transport=httpx.ASGITransport(app),
         base_url="http://t",
     ) as http:
         ada = await create(http, sites[0], "ada")

@@ -231,7 +231,7 @@ async def test_the_dead_and_the_waiting_are_in_the_metrics(
         await add(redis, new_site, "rang")
 
     async def shown() -> bool:
-        await app.health.measure()
+        await app.services.health.measure()
         read = app.metrics.registry.get_sample_value
         found = [read("threadkit_outbox_entries", {"state": state}) for state in ("waiting", "retrying", "dead")]
         return found == [3, 1, 1]

@@ -131,7 +131,7 @@ async def test_guessing_keys_is_limited_by_address(http: httpx.AsyncClient, new_
 async def test_two_workers_know_of_each_others_readers_after_a_flush(
     http: httpx.AsyncClient, new_site: NewSite, app: Application, second: Application
 ) -> None:
-    other = httpx.AsyncClient(transport=httpx.ASGITransport(second), base_url="http://t")  # type: ignore[arg-type]
+    other = httpx.AsyncClient(transport=httpx.ASGITransport(second), base_url="http://t")
     async with other:
         for _ in range(15):
             for worker in (http, other):
@@ -149,7 +149,7 @@ async def test_two_workers_know_of_each_others_readers_after_a_flush(
 
 async def test_forged_headers_change_nothing(http: httpx.AsyncClient, new_site: NewSite, app: Application) -> None:
     """T23: only a trusted proxy's word counts, and of its words the right-most."""
-    transport = httpx.ASGITransport(app, client=("203.0.113.9", 1234))  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app, client=("203.0.113.9", 1234))
     async with httpx.AsyncClient(transport=transport, base_url="http://t") as stranger:
         for number in range(31):
             forged = {"x-forwarded-for": f"198.51.100.{number}", "x-real-ip": f"198.51.100.{number}"}
@@ -163,7 +163,7 @@ async def test_forged_headers_change_nothing(http: httpx.AsyncClient, new_site: 
 
 async def test_an_ipv6_household_is_one_client(app: Application, new_site: NewSite) -> None:
     for number in range(31):
-        transport = httpx.ASGITransport(app, client=(f"2001:db8:1:2::{number + 1:x}", 1234))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app, client=(f"2001:db8:1:2::{number + 1:x}", 1234))
         async with httpx.AsyncClient(transport=transport, base_url="http://t") as http:
             answer = await http.get("/v1/comments", params=PAGE, headers=public(new_site))
             assert answer.status_code == (200 if number < 30 else 429)
@@ -175,7 +175,7 @@ async def test_memory_for_readers_is_bounded(
     monkeypatch.setattr("threadkit.ratelimit.requests.MOST_COUNTED", 100)
     limits = app.services.request_limits
     for number in range(1000):
-        transport = httpx.ASGITransport(app, client=(f"198.51.{number // 250}.{number % 250}", 1))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app, client=(f"198.51.{number // 250}.{number % 250}", 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://t") as http:
             assert (await http.get("/v1/auth/methods", headers=public(new_site))).status_code in (200, 429)
         if number % 50 == 0:

@@ -94,7 +94,7 @@ class Town:
 @pytest.fixture
 async def town(settings: Settings, store: OwnStore, clock: ManualClock) -> AsyncIterator[Town]:
     app = create_app(settings, store.address, Keyring(SECRET.encode()), clock=clock)
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with app.lifespan(), httpx.AsyncClient(transport=transport, base_url="http://t") as http:
         own = SiteSettings(auth=AuthSettings(anonymous=True), screening=NOTHING_HELD)
         site = await app.services.sites.create("Blog", "blog.example.org", settings=own)
@@ -181,7 +181,7 @@ async def test_limits_survive_a_restart_of_the_program_s4_34(town: Town, setting
     for _ in range(8):
         assert (await town.http.post("/v1/auth/anonymous", json={}, headers=town.public)).status_code == 200
     again = create_app(settings, store.address, Keyring(SECRET.encode()), clock=town.clock)
-    transport = httpx.ASGITransport(again)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(again)
     async with again.lifespan(), httpx.AsyncClient(transport=transport, base_url="http://t") as http:
         assert (await http.post("/v1/auth/anonymous", json={}, headers=town.public)).status_code == 429
 
@@ -194,7 +194,7 @@ async def test_memory_is_bounded_and_newcomers_share_one_count(
     await store.leave()
     statuses = []
     for number in range(200):
-        transport = httpx.ASGITransport(town.app, client=(f"198.51.100.{number}", 1))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(town.app, client=(f"198.51.100.{number}", 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://t") as http:
             answer = await http.post("/v1/auth/anonymous", json={}, headers=town.public)
             statuses.append(answer.status_code)

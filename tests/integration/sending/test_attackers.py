@@ -33,7 +33,7 @@ async def mailing(
         mail = MailSettings(host="127.0.0.1", port=sink.port, security="none", sender="comments@example.com")
         application = create_app(replace(settings, mail=mail), store.address, keyring, clock=clock)
         async with application.lifespan():
-            transport = httpx.ASGITransport(application, raise_app_exceptions=False)  # type: ignore[arg-type]
+            transport = httpx.ASGITransport(application, raise_app_exceptions=False)
             async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as http:
                 yield application, http, sink
 

@@ -131,7 +131,7 @@ async def test_a_changed_setting_is_seen_by_the_next_request_of_every_worker_s3_
     second = create_app(settings, bundled.address, keyring)
     async with second.lifespan():
         await until(lambda: app.services.listener.is_listening and second.services.listener.is_listening, "listeners")
-        transport = httpx.ASGITransport(second)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(second)
         async with httpx.AsyncClient(transport=transport, base_url="http://second") as other:
             for client in (http, other):
                 assert (await ask(client, new_site.site.api_key_public)).json()["posting_disabled"] is False
@@ -209,7 +209,7 @@ async def test_a_worker_that_starts_after_a_rotation_does_not_find_the_old_key_i
         await app.services.sites.rotate_public_key(new_site.site.id, grace_s=0)
     late = create_app(settings, bundled.address, keyring)
     async with late.lifespan():
-        transport = httpx.ASGITransport(late)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(late)
         async with httpx.AsyncClient(transport=transport, base_url="http://late") as other:
             assert (await ask(other, new_site.secret_key)).status_code == 401
             assert (await ask(other, old_public)).status_code == 401

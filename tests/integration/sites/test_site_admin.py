@@ -287,7 +287,7 @@ async def test_switching_posting_off_bites_at_once_in_every_worker(
     second = create_app(settings, bundled.address, keyring, clock=clock)
     async with second.lifespan():
         await until(lambda: app.services.listener.is_listening and second.services.listener.is_listening, "listeners")
-        transport = httpx.ASGITransport(second)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(second)
         async with httpx.AsyncClient(transport=transport, base_url="http://second") as other:
             elsewhere = Person(other, ada.key, ada.token, ada.id, ada.name)
             await write(elsewhere, "before")

@@ -401,7 +401,7 @@ class TestOnTheCommandLine:
         application = create_app(settings, bundled.address, keyring, clock=clock)
         async with application.lifespan():
             new = await application.services.sites.create("Blog", "blog.example.org")
-            transport = httpx.ASGITransport(application)  # type: ignore[arg-type]
+            transport = httpx.ASGITransport(application)
             async with httpx.AsyncClient(transport=transport, base_url="http://test") as http:
                 await write(await create(http, new, "ada"), "root")
         return new.site.id

@@ -78,7 +78,7 @@ class Desk:
 @asynccontextmanager
 async def at_desk(app: Application, site: NewSite, name: str, clock: ManualClock) -> AsyncIterator[Desk]:
     """A browser that nobody else uses."""
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as http:
         yield Desk(http, site, name, clock)
 

@@ -61,6 +61,6 @@ async def other(
 
 @pytest.fixture
 async def http(app: Application) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as client:
         yield client

@@ -36,13 +36,13 @@ async def settle(app: Application, site: NewSite) -> None:
 
 
 async def test_the_store_is_checked_and_stamped_at_the_start(app: Application) -> None:
-    assert app.health.found_at_start is not None
-    assert app.health.found_at_start.risks == []
+    assert app.services.health.found_at_start is not None
+    assert app.services.health.found_at_start.risks == []
     stamp = await app.services.store.redis.hgetall(app.services.keys.shared.stamp())
     assert stamp["schema_version"] == str(SCHEMA_VERSION)
     assert await app.services.store.ping()
-    await app.health.measure()
-    checks = await app.health.checks(live_updates=True)
+    await app.services.health.measure()
+    checks = await app.services.health.checks(live_updates=True)
     assert (checks.redis_reachable, checks.redis_writable, checks.can_be_lost) == (True, True, [])
 
 

@@ -98,7 +98,7 @@ async def test_what_a_worker_of_an_older_version_publishes_is_noticed_at_a_heart
     await write(ada, "the first")
     page_id, _ = await page_of(http, new_site)
     await until(lambda: app.services.listener.is_listening, "the listener")
-    transport = httpx.ASGITransport(older)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(older)
     async with (
         older.lifespan(),
         httpx.AsyncClient(transport=transport, base_url="http://older") as there,

@@ -21,7 +21,7 @@ async def test_an_entry_is_put_off_given_up_put_back_and_done(
     topology: Topology, settings: Settings, keyring: Keyring, clock: ManualClock
 ) -> None:
     app = create_app(replace(settings, outbox="worker"), parse_url(topology.url), keyring, clock=clock)
-    transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app)
     async with app.lifespan(), httpx.AsyncClient(transport=transport, base_url="http://t") as http:
         services = app.services
         store, outbox = services.store.redis, services.outbox

@@ -21,7 +21,7 @@ SPOOFED = ("x-forwarded-for", "x-real-ip", "forwarded", "x-client-ip", "true-cli
 @pytest.fixture
 async def outsider(app: Application) -> httpx.AsyncClient:
     """A client whose address is not that of a proxy of ours, so that its claims are nothing but claims."""
-    transport = httpx.ASGITransport(app, client=("203.0.113.9", 4711))  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app, client=("203.0.113.9", 4711))
     return httpx.AsyncClient(transport=transport, base_url="http://comments.test")
 
 

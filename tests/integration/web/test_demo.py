@@ -100,7 +100,7 @@ async def plain(
 ) -> AsyncIterator[httpx.AsyncClient]:
     application = create_app(replace(settings, demo=False), bundled.address, keyring, clock=clock)
     async with application.lifespan():
-        transport = httpx.ASGITransport(application)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(application)
         async with httpx.AsyncClient(transport=transport, base_url="http://comments.test") as client:
             yield client
 

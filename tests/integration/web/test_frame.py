@@ -164,7 +164,7 @@ async def on_localhost(
     """A server nobody gave a public address, and which does not trust other pages of its machine."""
     application = create_app(replace(settings, public_url=None, port=8080), bundled.address, keyring, clock=clock)
     async with application.lifespan():
-        transport = httpx.ASGITransport(application)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(application)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost:8080") as client:
             yield client
 

@@ -3,17 +3,18 @@
 from typing import Annotated, Any
 
 import structlog
-from litestar import Request, Response, Router, get, post
+from litestar import Request, Response, Router
 from litestar.datastructures import Cookie
-from litestar.di import NamedDependency, Provide
+from litestar.di import NamedDependency
 from litestar.params import FromPath, QueryParameter
 from msgspec import UNSET, Struct, UnsetType
 from redis.exceptions import RedisError
 
 from threadkit import problems
 from threadkit.errors import ThreadKitError, Unauthenticated
+from threadkit.http.routing import get, post
 from threadkit.services import Services
-from threadkit.users.access import bearer, provide_device
+from threadkit.users.access import bearer
 from threadkit.users.oauth.model import STATE, Outcome, ProviderReply, ProviderTrouble, cookie_name
 from threadkit.users.oauth.page import outcome_page
 from threadkit.users.oauth.pending import LIFE_S
@@ -120,5 +121,4 @@ def _cookie(services: Services, name: str, value: str, *, max_age: int) -> Cooki
 router = Router(
     "/",
     route_handlers=[start, callback, who, logout],
-    dependencies={"device": Provide(provide_device)},
 )

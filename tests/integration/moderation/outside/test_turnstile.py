@@ -29,7 +29,7 @@ async def unconfigured(
     """A server beside the first that has no secret for Turnstile."""
     bare = replace(settings, turnstile=TurnstileServerSettings())
     application = create_app(bare, bundled.address, keyring, clock=clock)
-    transport = httpx.ASGITransport(application, raise_app_exceptions=False)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(application, raise_app_exceptions=False)
     async with application.lifespan(), httpx.AsyncClient(transport=transport, base_url="http://bare.test") as client:
         yield client
 
