@@ -1,8 +1,6 @@
 """The harness: a real store per test worker, the application in process, and a guard over every key that is written."""
 
 import gc
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -12,11 +10,13 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from redis.asyncio import Redis
 
-from tests import goals
+from tests import goals, tiers
 from tests.again import pytest_sessionfinish as pytest_sessionfinish
+from tests.folders import quick_folder
 from tests.left_out import leave_out, summary
 from tests.make import ManualClock
 from tests.stores import TestedStore, emptied, tested_store
+from tests.timings import Costs, Summary
 from threadkit import logs
 from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
@@ -34,7 +34,22 @@ hypothesis_settings.register_profile("short", deadline=None)
 hypothesis_settings.load_profile("short")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    tiers.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    is_worker = hasattr(config, "workerinput")
+    costs = Costs() if is_worker or not config.option.numprocesses else None
+    if costs:
+        config.pluginmanager.register(costs)
+    if not is_worker:
+        config.pluginmanager.register(Summary(costs))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tiers.select(config, items)
     leave_out(items)
     # Of two tests that share a name, workers run one.
     shared = [name for name, times in Counter(item.nodeid for item in items).items() if times > 1]
@@ -63,9 +78,8 @@ def collected(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def short_folder() -> Iterator[Path]:
     """A folder whose path is short enough for a unix socket, which pytest's own is not."""
-    folder = Path(tempfile.mkdtemp(prefix="tk-"))
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
+    with quick_folder() as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")

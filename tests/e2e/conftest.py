@@ -8,7 +8,6 @@ import inspect
 import json
 import os
 import re
-import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser import CHROMIUM, chromium
+from tests.folders import quick_folder
 from tests.hosting import Host as Host
 from tests.hosting import hosting
 from tests.integration.server.program import Server, command, environment, serving
@@ -35,8 +35,7 @@ expect.set_options(timeout=PATIENCE_MS)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            # One browser for all of them, so one loop too; and none where there is none.
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            # One browser for all that a worker runs, so one loop too; and none where there is none.
             if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.function):
                 item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
             item.add_marker(pytest.mark.timeout(120))
@@ -56,7 +55,7 @@ def server() -> Iterator[Server]:
         THREADKIT_ACCOUNTS_CODES_PER_CLIENT_PER_HOUR="1000",
     )
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d", env=env) as found,
     ):
         chosen = (

@@ -1,7 +1,6 @@
 """The first hour: from the one-time link to the first comment, on a server that nobody has used yet."""
 
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,14 @@ import pytest
 from playwright.async_api import expect
 
 from tests.e2e.staff import PASSWORD, Desk
+from tests.folders import quick_folder
 from tests.integration.server.program import Server, command, environment, serving
 
 
 @pytest.fixture
 def fresh() -> Iterator[Server]:
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d", env=environment()) as found,
     ):
         yield found

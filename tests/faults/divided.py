@@ -5,11 +5,11 @@ for them while servers of ThreadKit still reach it.
 """
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.faults.wire import Wires, wires
+from tests.folders import quick_folder
 from tests.integration.topologies.servers import DURABLE, MASTER, QUICK, Server, free_ports, is_linked, wait_for
 
 STORES = "127.0.0.9"
@@ -94,7 +94,7 @@ class DividedGroup:
 
 @contextlib.contextmanager
 def divided_group() -> Iterator[DividedGroup]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder, wires() as network:
+    with quick_folder() as folder, wires() as network:
         group = DividedGroup(Path(folder), network)
         try:
             group.start()

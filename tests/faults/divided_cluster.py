@@ -6,7 +6,6 @@ cut, or on both.
 """
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -17,6 +16,7 @@ from redis.exceptions import TimeoutError as StoreTimeoutError
 from redis.retry import Retry
 
 from tests.faults.wire import Wire, Wires, wires
+from tests.folders import quick_folder
 from tests.integration.topologies.servers import Cluster, Server, wait_for
 
 NODE_TIMEOUT_S = 2.0
@@ -97,7 +97,7 @@ def is_listened_to(server: Server) -> bool:
 
 @contextlib.contextmanager
 def divided_cluster() -> Iterator[DividedCluster]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder, wires() as network:
+    with quick_folder() as folder, wires() as network:
         cluster = DividedCluster(Path(folder), network)
         try:
             cluster.start()

@@ -3,7 +3,6 @@ times each. G15."""
 
 import asyncio
 import os
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from tests.conftest import NOTHING_HELD
 from tests.faults.ailments import AILMENTS, Ailment, full
 from tests.faults.wire import Wire, wires
+from tests.folders import disk_folder
 from tests.integration.comments.test_comments import write
 from tests.integration.server.program import environment, run
 from tests.integration.topologies.servers import DURABLE, Server, free_ports
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.timeout(1200 if IS_LONG else 120)
 
 @pytest.fixture
 def store() -> Iterator[Server]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with disk_folder() as folder:
         server = Server(Path(folder) / "store", free_ports(1)[0], *DURABLE)
         server.start()
         yield server

@@ -11,7 +11,6 @@ import random
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from redis.retry import Retry
 
 from tests.faults.crew import Crew
 from tests.faults.test_kills import children_of, kill_everything, kill_server, kill_store
+from tests.folders import disk_folder
 from tests.integration.backup.stores import backup_of, do, new_folder, refused
 from tests.integration.server.program import THREADKIT, Server, environment, run
 
@@ -46,7 +46,7 @@ def dice() -> random.Random:
 
 @pytest.fixture
 def parent() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with disk_folder() as folder:
         yield Path(folder)
 
 
@@ -129,7 +129,7 @@ async def test_nothing_is_lost_by_a_kill_while_the_journal_is_written_anew(paren
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def much() -> AsyncIterator[Crew]:
     """A crew that has written something, among so much else that every chore takes a while."""
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with disk_folder() as folder:
         crew = Crew(Path(folder) / "data", random.Random(1), env=PATIENT)
         await crew.live(kill_server)
         data = ("--data", str(crew.folder))

@@ -6,7 +6,6 @@ import asyncio
 import os
 import random
 import re
-import tempfile
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -19,6 +18,7 @@ from tests.faults.between import COMPILER
 from tests.faults.crew import Crew
 from tests.faults.disk import Disk
 from tests.faults.writers import Thread, Writer
+from tests.folders import disk_folder
 from tests.integration.server.program import Server, environment, run
 from tests.wait import until
 
@@ -35,7 +35,7 @@ pytestmark = [
 def crew() -> Iterator[Crew]:
     seed = int(os.environ.get("THREADKIT_SEED", random.randrange(1_000_000)))
     print(f"seed {seed}")
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with disk_folder() as parent:
         yield Crew(Path(parent) / "data", random.Random(seed))
 
 

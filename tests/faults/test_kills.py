@@ -7,7 +7,6 @@ import contextlib
 import os
 import random
 import signal
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 import redis
 
 from tests.faults.crew import BUSY, Crew, Pace
+from tests.folders import disk_folder
 from tests.integration.server.program import Server
 
 IS_LONG = bool(os.environ.get("THREADKIT_SOAK"))
@@ -64,7 +64,7 @@ async def test_nothing_acknowledged_is_lost_whoever_is_killed(victim: str) -> No
     harm, flags = HARMS[victim]
     seed = int(os.environ.get("THREADKIT_SEED", random.randrange(1_000_000)))
     print(f"seed {seed}")
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with disk_folder() as parent:
         crew = Crew(Path(parent) / "data", random.Random(seed), flags=flags, pace=BUSY if IS_LONG else Pace())
         for _ in range(KILLS):
             await crew.live(harm)
@@ -76,7 +76,7 @@ async def test_nothing_acknowledged_is_lost_whoever_is_killed(victim: str) -> No
 
 
 async def test_what_is_lost_altered_or_doubled_does_not_escape_the_look() -> None:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with disk_folder() as parent:
         crew = Crew(Path(parent) / "data", random.Random(1), pace=Pace(writers=2, least=120))
         await crew.live(kill_server)
         async with crew.serving() as (_, http), crew.store() as store:

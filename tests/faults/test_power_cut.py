@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from tests.faults.between import COMPILER
 from tests.faults.crew import Crew
 from tests.faults.power import Power
 from tests.faults.test_kills import kill_everything
+from tests.folders import disk_folder
 from tests.integration.server.program import Server, environment
 from threadkit.storage.bundled import find_program
 
@@ -29,7 +29,7 @@ async def test_a_power_cut_takes_nothing_that_was_acknowledged() -> None:
     seed = int(os.environ.get("THREADKIT_SEED", random.randrange(1_000_000)))
     print(f"seed {seed}")
     dice = random.Random(seed)
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with disk_folder() as parent:
         power = Power(Path(parent) / "power")
         crew = Crew(Path(parent) / "data", dice, env=environment(**power.environment))
 
@@ -44,7 +44,7 @@ async def test_a_power_cut_takes_nothing_that_was_acknowledged() -> None:
 
 
 def test_the_same_cut_takes_from_a_store_that_syncs_once_a_second() -> None:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with disk_folder() as parent:
         folder = Path(parent)
         power = Power(folder / "power")
         with _store(folder, power) as store:

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import httpx
 import msgspec
 
+from tests.folders import quick_folder
 from tests.integration.server.program import environment, run, serving
 from threadkit.docs.document import complete
 from threadkit.routes import route_table
@@ -51,7 +51,7 @@ class House:
 @contextlib.contextmanager
 def open_house() -> Iterator[House]:
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d", env=environment(THREADKIT_LOG_LEVEL="error")) as server,
     ):
         data = ("--data", str(server.folder))

@@ -54,7 +54,6 @@ schema = schemathesis.openapi.from_dict(document()).exclude(path_regex=LEFT_OUT)
     suppress_health_check=list(HealthCheck),
 )
 @pytest.mark.timeout(600)
-@pytest.mark.xdist_group("openapi")
 def test_no_call_is_answered_with_a_surprise(case: Any, house: House) -> None:
     for caller in house.callers_of(case.path, case.method):
         house.asked += 1

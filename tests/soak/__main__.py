@@ -6,11 +6,11 @@ import contextlib
 import json
 import random
 import sys
-import tempfile
 from pathlib import Path
 
 import httpx
 
+from tests.folders import quick_folder
 from tests.integration.server.program import Server, environment, run, serving
 from tests.soak.gauges import Gauges, Verdict
 from tests.soak.traffic import PAGES, Site, Traffic
@@ -22,7 +22,7 @@ MB_AN_HOUR = 20.0
 async def soak(minutes: float, *, people: int, seed: int) -> tuple[list[Verdict], Traffic]:
     env = environment(THREADKIT_LIVE_SOCKETS_PER_ADDRESS="10000")
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d", "--workers", "2", env=env) as server,
     ):
         traffic = Traffic(server.url, await _site(server), random.Random(seed), people=people)

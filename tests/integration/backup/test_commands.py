@@ -2,26 +2,26 @@
 
 import json
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.folders import quick_folder
 from tests.integration.backup.stores import backup_of, do, new_folder, opened, refused, state, state_of
 from tests.integration.server.program import serving
 
 
 @pytest.fixture
 def parent() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         yield Path(folder)
 
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[Path]:
     """A data folder with made-up threads and everything else that a store can hold."""
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with quick_folder() as parent:
         folder = Path(parent) / "filled"
         do("site", "create", "Blog", "blog.example.org", "--data", str(folder))
         words = ("--comments", "100", "--users", "30", "--votes", "100", "--pages", "4", "--seed", "one")

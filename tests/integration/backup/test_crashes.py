@@ -3,7 +3,6 @@
 import contextlib
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -12,6 +11,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
+from tests.folders import disk_folder
 from tests.integration.backup.stores import backup_of, do, new_folder, opened, refused, state_of
 from tests.integration.server.program import THREADKIT, environment
 from tests.wait import until
@@ -21,7 +21,7 @@ KEYS = 60_000
 
 @pytest.fixture
 def parent() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with disk_folder() as folder:
         yield Path(folder)
 
 

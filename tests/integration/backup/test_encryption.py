@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from redis.asyncio import Redis
 
+from tests.folders import quick_folder
 from tests.integration.backup.stores import backup_of, do, new_folder, opened, refused, state_of
 from tests.integration.server.program import THREADKIT, environment
 from tests.make import ManualClock
@@ -31,7 +31,7 @@ OWN = {b"threadkit:probe", b"threadkit:backups"}
 
 @pytest.fixture(scope="module")
 def parent() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         yield Path(folder)
 
 

@@ -1,7 +1,6 @@
 """Whoever had their account deleted does not come back with an older backup, nor does a comment its author deleted."""
 
 import json
-import tempfile
 import time
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 from redis.asyncio import Redis
 
+from tests.folders import quick_folder
 from tests.integration.backup.stores import backup_of, do, new_folder, opened, state_of
 from tests.integration.comments.test_comments import write
 from tests.integration.users.test_profiles import everything
@@ -26,7 +26,7 @@ from threadkit.storage.bundled import BundledStore
 
 
 def test_the_journal_beside_the_backup_is_read_wherever_it_is_put_back() -> None:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with quick_folder() as parent:
         folder = Path(parent) / "a"
         do("site", "create", "Blog", "blog.example.org", "--data", str(folder))
         do("loadgen", "--site", "Blog", "--comments", "10", "--users", "3", "--votes", "5", "--data", str(folder))

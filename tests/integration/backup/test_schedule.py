@@ -1,7 +1,6 @@
 """The backup of the day: once, by one of all servers, made up for when missed, and its failures shown."""
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 from redis.asyncio import Redis
 
+from tests.folders import quick_folder
 from tests.integration.backup.stores import do, opened
 from tests.integration.server.program import serving
 from tests.make import ManualClock
@@ -107,9 +107,8 @@ async def test_a_server_that_runs_looks_by_itself_and_ends_at_once(
     assert [task.get_name() for task in asyncio.all_tasks()].count("backups") == 0
 
 
-@pytest.mark.slow
 async def test_the_program_makes_up_for_a_missed_one_with_one_of_its_workers() -> None:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with quick_folder() as parent:
         folder = Path(parent) / "d"
         do("site", "create", "Blog", "blog.example.org", "--data", str(folder))
         with opened(folder) as store:

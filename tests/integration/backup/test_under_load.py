@@ -1,7 +1,6 @@
 """A backup made while people write: everything acknowledged before is in it, and all of it agrees."""
 
 import asyncio
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -9,6 +8,7 @@ from uuid import uuid4
 import pytest
 from redis.asyncio import Redis
 
+from tests.folders import quick_folder
 from tests.integration.backup.stores import do, new_folder
 from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_kill import new_writers, running
@@ -22,11 +22,10 @@ FILLING = 40_000
 
 @pytest.fixture
 def parent() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         yield Path(folder)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(180)
 async def test_a_backup_under_load_is_how_everything_was_at_one_moment(parent: Path) -> None:
     folder = parent / "a"

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +13,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from tests.folders import quick_folder
 from tests.integration.comments.agreement import disagreements
 from tests.integration.server.program import Server, serving
 from tests.people import Person
@@ -22,13 +22,13 @@ from tests.wait import until
 CROWD = 200
 PATIENCE_S = 120
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent,
+        quick_folder() as parent,
         serving(Path(parent) / "data", "--workers", "2") as running,
     ):
         yield running

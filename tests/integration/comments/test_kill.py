@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import random
 import re
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as StoreConnectionError
 
+from tests.folders import disk_folder
 from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_comments import read, write
 from tests.integration.comments.test_votes import vote
@@ -156,7 +156,7 @@ class Writer:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with disk_folder() as parent:
         yield Path(parent) / "data"
 
 
@@ -184,7 +184,6 @@ async def new_writers(http: httpx.AsyncClient, said: str) -> list[Writer]:
     return writers
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_whatever_moment_a_server_is_killed_at_its_data_agree_and_nothing_acknowledged_is_lost(
     folder: Path,

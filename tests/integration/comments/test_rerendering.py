@@ -1,7 +1,6 @@
 """`threadkit rerender`: HTML made again from what people wrote, beside a running server."""
 
 import asyncio
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from redis.asyncio import Redis
 from redis.client import Redis as PlainRedis
 
+from tests.folders import quick_folder
 from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_comments import read, write
 from tests.integration.comments.test_reading import get, warm
@@ -97,7 +97,7 @@ async def test_edits_meanwhile_win(app: Application, http: httpx.AsyncClient, ne
 @pytest.fixture
 def server() -> Iterator[Server]:
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d") as running,
     ):
         yield running

@@ -2,7 +2,6 @@
 
 import contextlib
 import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -12,6 +11,7 @@ import pytest
 from redis import Redis
 from redis.cluster import RedisCluster
 
+from tests.folders import quick_folder
 from tests.integration.backup.stores import do, opened, refused, state_of
 from tests.integration.backup.test_crashes import started
 from tests.integration.server.program import environment, run, serving
@@ -30,7 +30,7 @@ PATIENT = {"THREADKIT_STORE_COMMAND_TIMEOUT_S": "30"}
 
 @pytest.fixture
 def parent() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         yield Path(folder)
 
 

@@ -1,20 +1,20 @@
 """`threadkit doctor` as an owner types it: beside a running server, alone, and on a store that no server would take."""
 
 import json
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from redis import Redis
 
+from tests.folders import quick_folder
 from tests.integration.server.program import Server, environment, run, serving
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d") as s,
     ):
         yield s
@@ -60,7 +60,7 @@ def test_programs_can_read_what_it_says_and_red_is_exit_code_1(server: Server) -
 
 
 def test_it_works_alone_and_on_a_store_that_is_away(tmp_path: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         alone = run("doctor", "--json", "--data", str(Path(folder) / "d"))
         found = {check["id"]: check["state"] for check in json.loads(alone.stdout)["checks"]}
         assert (found["store"], found["persistence"]) == ("ok", "ok")

@@ -2,13 +2,13 @@
 
 import json
 import random
-import tempfile
 from pathlib import Path
 
 import httpx
 import pytest
 from redis.asyncio import Redis
 
+from tests.folders import quick_folder
 from tests.integration.comments.test_comments import write
 from tests.integration.doctor.test_command import store_of
 from tests.integration.rebuild.forest import Forest
@@ -125,7 +125,7 @@ async def test_what_only_seems_wrong_at_the_first_look_is_not_told(
 
 def test_the_command_finds_mends_and_says_so() -> None:
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d") as server,
         store_of(server) as redis,
     ):

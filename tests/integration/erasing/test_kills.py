@@ -6,7 +6,6 @@ import os
 import random
 import re
 import signal
-import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from tests.folders import disk_folder
 from tests.integration.erasing.traces import traces
 from tests.integration.server.program import Server, environment
 from tests.people import Person
@@ -22,7 +22,7 @@ from tests.wait import until
 KILLS = 20 if os.environ.get("THREADKIT_SOAK") else 2
 COMMENTS = 60
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.timeout(900)]
 
 
 @contextlib.asynccontextmanager
@@ -54,7 +54,7 @@ async def somebody(http: httpx.AsyncClient, secret: str, public: str, number: in
 
 async def test_a_deletion_that_died_with_its_server_is_gone_on_with_by_the_next() -> None:
     interrupted = 0
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with disk_folder() as parent:
         folder, public, secret = Path(parent) / "data", "", ""
         for number in range(KILLS):
             async with running(folder) as (server, http, store):

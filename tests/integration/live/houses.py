@@ -3,13 +3,13 @@
 import contextlib
 import json
 import re
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
+from tests.folders import quick_folder
 from tests.integration.live.ears import Ear, LiveServer
 from tests.integration.server.program import Server, environment, run
 from tests.integration.server.program import serving as program_serving
@@ -68,7 +68,7 @@ class Program:
 
 @contextlib.contextmanager
 def two_workers(**env: str) -> Iterator[Program]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with quick_folder() as parent:
         folder = Path(parent) / "data"
         with program_serving(folder, "--workers", "2", env=environment(**env)) as server:
             made = run("site", "create", "Blog", DOMAIN, "auth.anonymous=yes", "--json", "--data", str(folder))

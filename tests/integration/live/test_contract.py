@@ -28,7 +28,7 @@ from threadkit.settings import LimitSettings, Settings
 from threadkit.storage.bundled import BundledStore
 
 # One server for all of them, in one loop: what each does must not depend on what the others left.
-pytestmark = [pytest.mark.xdist_group("live-program"), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ACTIVE = "threadkit_live_connections"
 TOTAL = "threadkit_live_connections_opened_total"

@@ -5,7 +5,6 @@ import contextlib
 import os
 import random
 import signal
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from redis.asyncio import Redis
 
 from tests.conftest import SECRET
+from tests.folders import quick_folder
 from tests.integration.comments.test_comments import URL, write
 from tests.integration.counters.line import Line
 from tests.integration.live.ears import Ear, LiveServer, serving
@@ -37,7 +37,7 @@ DEATHS = 20 if os.environ.get("THREADKIT_SOAK") else 3
 
 @pytest.fixture
 def own_settings(settings: Settings) -> Iterator[Settings]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         tuning = StoreTuning(command_timeout_s=0.5, wait_for_connection_s=0.5, connect_timeout_s=0.5)
         yield msgspec.structs.replace(settings, data=str(Path(folder) / "d"), store=tuning, log_level="critical")
 

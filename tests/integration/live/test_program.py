@@ -16,8 +16,6 @@ from tests.integration.live.houses import House, two_workers
 from tests.integration.live.test_events import page_of
 from tests.wait import until
 
-pytestmark = pytest.mark.xdist_group("live-program")
-
 
 def workers_of(pid: int) -> list[int]:
     """The processes that answer: children of the server that hold many sockets, not its store or its helpers."""

@@ -25,7 +25,7 @@ A_SECOND = 200
 READERS = 20
 CALLERS = 20
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + 60 * RESTARTS), pytest.mark.xdist_group("live-program")]
+pytestmark = pytest.mark.timeout(120 + 60 * RESTARTS)
 
 
 class Reader:

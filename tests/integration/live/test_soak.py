@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,6 +17,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from tests.folders import quick_folder
 from tests.integration.comments.test_comments import write
 from tests.integration.live.ears import Ear, LiveServer
 from tests.integration.live.raw import RawSocket, call
@@ -74,7 +74,7 @@ def memory_mb(pid: int) -> float:
 
 @contextlib.asynccontextmanager
 async def soaked() -> AsyncIterator[tuple[Any, NewSite, Redis]]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with quick_folder() as parent:
         folder = Path(parent) / "data"
         env = environment(THREADKIT_LIVE_SOCKETS_PER_ADDRESS="100000")
         with program_serving(folder, env=env) as server:

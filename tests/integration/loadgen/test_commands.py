@@ -3,13 +3,13 @@
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.folders import quick_folder
 from tests.integration.server.program import run
 from threadkit.storage.footprint import Of, kind_of
 from threadkit.storage.keys import SCHEMA, Kind
@@ -20,7 +20,7 @@ KINDS = ("user", "comment", "vote", "session", "notification")
 @pytest.fixture(scope="module")
 def data() -> Iterator[str]:
     """A site with made-up comments on it."""
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         made = run("site", "create", "Blog", "blog.example.org", "--data", folder)
         assert made.returncode == 0, made.stderr
         words = ("--comments", "300", "--users", "100", "--votes", "500", "--pages", "8", "--seed", "one")

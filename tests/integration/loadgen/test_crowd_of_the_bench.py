@@ -54,7 +54,6 @@ def test_events_in_another_order_end_the_run(crowd: Crowd) -> None:
         crowd.hear(seconds=0.1)
 
 
-@pytest.mark.slow
 def test_the_bench_of_live_pages_runs(tmp_path: Path) -> None:
     """S3-20: a run too short to mean anything, but of all its parts."""
     file = tmp_path / "latest.json"

@@ -2,13 +2,12 @@
 
 import asyncio
 import json
-import subprocess
 from typing import Any
 
 import httpx
 from redis.asyncio import Redis
 
-from tests.integration.server.program import environment, run
+from tests.integration.server.program import Done, environment, run
 from tests.people import Person
 from threadkit.ids import SiteId
 from threadkit.outbox.handlers import Event
@@ -50,7 +49,7 @@ class Owner:
         self._where = ["--redis-url", redis_url, "--data", settings.data]
         self._env = environment(THREADKIT_SECRET=settings.secret or "")
 
-    async def types(self, *words: str) -> subprocess.CompletedProcess[str]:
+    async def types(self, *words: str) -> Done:
         return await asyncio.to_thread(run, *words, *self._where, env=self._env)
 
     async def reads(self, *words: str) -> Any:

@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,12 +16,13 @@ import httpx
 import pytest
 import redis as sync_redis
 
-from tests.integration.server.program import THREADKIT, Server, environment, run, serving
+from tests.folders import quick_folder
+from tests.integration.server.program import THREADKIT, Server, environment, program, run, serving
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with quick_folder() as parent:
         yield Path(parent) / "data"
 
 
@@ -120,13 +120,12 @@ def test_a_worker_does_what_the_server_leaves_to_it_and_stops_when_told(folder: 
 
 
 def test_a_worker_without_a_store_says_what_to_do(folder: Path) -> None:
-    result = run("worker", "--data", str(folder))
+    result = program("worker", "--data", str(folder))
     assert result.returncode == 1
     assert "Start `threadkit serve` first" in result.stderr
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.slow
 def test_a_worker_killed_under_load_leaves_totals_that_are_exact(folder: Path) -> None:
     with (
         serving(folder, env=LEFT_ALONE) as server,

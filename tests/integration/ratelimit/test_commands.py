@@ -1,13 +1,13 @@
 """`threadkit limits`, and the flag that switches limits off."""
 
 import json
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.folders import quick_folder
 from tests.integration.server.program import Server, environment, run, serving
 
 PUBLIC = "tk_pub_limitslimits"
@@ -20,7 +20,7 @@ ENV = environment(
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as name:
+    with quick_folder() as name:
         yield Path(name) / "d"
 
 

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.folders import quick_folder
 from tests.integration.server.program import Server, environment, serving
 from tests.wait import until
 from threadkit.ids import new_uuid
@@ -24,7 +24,7 @@ BUSY = {"page_url": "http://localhost/written"}
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as name:
+    with quick_folder() as name:
         yield Path(name)
 
 

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.folders import quick_folder
 from tests.integration.ratelimit.storm import Outcome, storm
 from tests.integration.server.program import Server, environment, serving
 from tests.wait import until
@@ -27,7 +27,7 @@ def server() -> Iterator[Server]:
     env = environment(PROJECT_ID_PUBLIC=PUBLIC, THREADKIT_SECRET_KEY=SECRET, THREADKIT_LOG_LEVEL="error")
     del env["THREADKIT_LIMITS_REQUESTS_AT_ONCE"]
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d", env=env) as found,
     ):
         yield found

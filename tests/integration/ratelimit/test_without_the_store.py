@@ -1,7 +1,6 @@
 """The store is away: the limiter goes on in memory, readers get what was last known, and all of it comes back by itself."""
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from structlog.testing import CapturingLogger
 
 from tests import people
 from tests.conftest import NOTHING_HELD, SECRET
+from tests.folders import quick_folder
 from tests.make import ManualClock
 from tests.people import Person
 from tests.wait import until
@@ -31,7 +31,7 @@ TOKEN = "a token for those who watch the server"
 
 @pytest.fixture
 def settings(settings: Settings) -> Iterator[Settings]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         tuning = StoreTuning(command_timeout_s=0.5, wait_for_connection_s=0.5, connect_timeout_s=0.5)
         limits = LimitSettings(ip_writes_per_minute=8, post_every_s=0)
         yield replace(

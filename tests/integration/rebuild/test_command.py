@@ -3,7 +3,6 @@
 import asyncio
 import json
 import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import httpx
 import pytest
 from redis import Redis
 
+from tests.folders import quick_folder
 from tests.integration.server.program import Server, run, serving
 from tests.integration.server.test_cli import json_of
 from tests.wait import until
@@ -19,7 +19,7 @@ from tests.wait import until
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d") as s,
     ):
         yield s

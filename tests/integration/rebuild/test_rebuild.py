@@ -317,7 +317,6 @@ async def test_deleted_places_down_a_long_chain_come_back_and_go(
     assert [key async for key in redis.scan_iter("comment:*:replies*")] == []
 
 
-@pytest.mark.slow
 async def test_five_thousand_comments_on_one_page(app: Application, new_site: NewSite, redis: Redis) -> None:
     dice = random.Random(1)
     parents = [None if number == 0 or dice.random() < 0.8 else dice.randrange(number) for number in range(5_000)]

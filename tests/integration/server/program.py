@@ -7,8 +7,10 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -40,20 +42,42 @@ def environment(**more: str) -> dict[str, str]:
     return kept | UNLIMITED | IN_ENGLISH | more
 
 
-def run(
-    *words: str, env: dict[str, str] | None = None, cwd: Path | None = None, patience_s: float = 60
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*THREADKIT, *words], capture_output=True, text=True, timeout=patience_s, env=env or environment(), cwd=cwd
-    )
+@dataclass
+class Done:
+    """What a command said, and how it ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*words: str, env: dict[str, str] | None = None, cwd: Path | None = None, patience_s: float = 60) -> Done:
+    """A command without a process of its own, which would cost half a second. `serve` and `worker` need one."""
+    assert words[0] not in ("serve", "worker") or "--help" in words, "use program()"
+    others = dict.fromkeys(os.environ)
+    runner = CliRunner(env=others | (env or environment()))
+    with ThreadPoolExecutor(1) as thread, contextlib.chdir(cwd or Path.cwd()):
+        # Commands have a loop of their own, and the caller may be in one.
+        result = thread.submit(runner.invoke, main, words).result(patience_s)
+    unforeseen = "" if result.exception is None or isinstance(result.exception, SystemExit) else result.exc_info
+    trace = "".join(traceback.format_exception(*unforeseen)) if unforeseen else ""
+    return Done(result.exit_code, result.stdout, result.stderr + trace)
 
 
 def command(*words: str, **env: str) -> str:
-    """A command without a process of its own, for tests that are about something else; says what it printed."""
-    with ThreadPoolExecutor(1) as thread:  # commands have a loop of their own, and the caller may be in one
-        done = thread.submit(CliRunner(env=UNLIMITED | IN_ENGLISH | env).invoke, main, words).result(60)
-    assert done.exit_code == 0, done.output
+    """A command of which one only wants that it works; says what it printed."""
+    done = run(*words, env=environment(**env))
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def program(
+    *words: str, env: dict[str, str] | None = None, cwd: Path | None = None, patience_s: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """A command as its owner runs it."""
+    return subprocess.run(
+        [*THREADKIT, *words], capture_output=True, text=True, timeout=patience_s, env=env or environment(), cwd=cwd
+    )
 
 
 class Server:

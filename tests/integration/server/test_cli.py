@@ -2,18 +2,18 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.server.program import environment, run
+from tests.folders import quick_folder
+from tests.integration.server.program import command, environment, program, run
 
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[str]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         yield folder
 
 
@@ -92,12 +92,46 @@ def test_no_server_starts_on_parts_with_known_holes(tmp_path: Path) -> None:
     (old / "METADATA").write_text("Metadata-Version: 2.1\nName: h11\nVersion: 0.14.0\n")
     env = environment()
     env["PYTHONPATH"] = f"{old.parent}{os.pathsep}{env.get('PYTHONPATH', '')}"
-    for command in ("serve", "worker"):
-        result = run(command, "--data", str(tmp_path / "data"), env=env)
+    for name in ("serve", "worker"):
+        result = program(name, "--data", str(tmp_path / "data"), env=env)
         assert result.returncode == 1
         assert result.stderr.startswith("Error: Known security holes: h11 0.14.0 (requests hide in other requests")
         assert "pip install 'h11>=0.16.0'" in result.stderr
     assert not (tmp_path / "data").exists()
+
+
+@pytest.fixture(scope="module")
+def blog(data: str) -> str:
+    return command("site", "create", "Blog", "groups.example.org", "--data", data).split()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("backup create", ".backup"),
+        ("backup list", ".backup"),
+        ("config check", "The settings are fine."),
+        ("doctor", "store"),
+        ("key rotate groups.example.org public", "tk_pub_"),
+        ("limits", "Nobody"),
+        ("loadgen --site groups.example.org --comments 2", "2"),
+        ("memory", "comment"),
+        ("outbox show", "Everything has been carried out."),
+        ("owner-link", "/setup"),
+        ("page list --site groups.example.org", "Story 1"),
+        ("rebuild --check", "Everything agrees"),
+        ("rerender", "0"),
+        ("role list groups.example.org", "Blog has no staff yet."),
+        ("site list", "groups.example.org"),
+        ("spam stats --site groups.example.org", "0"),
+        ("user show nobody-here", "nobody-here"),
+    ],
+)
+def test_every_group_of_commands_works_as_a_program(data: str, blog: str, words: str, sentence: str) -> None:
+    """All other tests of commands call them in their own process."""
+    result = program(*words.split(), "--data", data)
+    assert sentence in result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_help_is_there_for_every_command() -> None:

@@ -3,7 +3,6 @@ short form has fewer comments and is held to nothing but that it works. G5, G27.
 
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.folders import quick_folder
 from tests.integration.backup.stores import new_folder
 from tests.integration.server.program import run, serving
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(1800 if IS_LONG else 300)
 
 @pytest.fixture
 def parent() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         yield Path(folder)
 
 

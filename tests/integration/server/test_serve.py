@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import redis as sync_redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from tests.folders import quick_folder
 from tests.integration.server.program import Server, environment, free_port, processes_of, run, serving
 from threadkit.errors import CannotStart
 from threadkit.storage.bundled import find_program, prepare_folder
@@ -26,7 +26,7 @@ from threadkit.storage.room import CLOSED_BYTES
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as parent:
+    with quick_folder() as parent:
         yield Path(parent) / "data"
 
 
@@ -93,7 +93,6 @@ def _listens(server: Server) -> bool:
     return True
 
 
-@pytest.mark.slow
 def test_ten_kills_while_a_client_writes_lose_no_acknowledged_write(folder: Path) -> None:
     acknowledged: list[str] = []
     for cycle in range(10):

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import Mock
@@ -13,6 +12,7 @@ import httpx
 import pytest
 import uvicorn
 
+from tests.folders import quick_folder
 from tests.integration.server.program import Server, environment, serving
 from threadkit.server import serve
 from threadkit.server.protocol import ReadersProtocol
@@ -30,7 +30,7 @@ def server() -> Iterator[Server]:
         THREADKIT_LIMITS_BODY_TIMEOUT_S="1",
     )
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d", env=env) as found,
     ):
         yield found
@@ -153,7 +153,7 @@ async def test_a_rolling_restart_under_load_fails_nobody() -> None:
     rounds = 5 if os.environ.get("THREADKIT_SOAK") else 1
     env = environment(PROJECT_ID_PUBLIC=PUBLIC)
     with (
-        tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder,
+        quick_folder() as folder,
         serving(Path(folder) / "d", "--workers", "2", env=env) as server,
     ):
         stop = asyncio.Event()

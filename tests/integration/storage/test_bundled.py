@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from tests.folders import disk_folder
 from tests.integration.server.program import processes_of
 from tests.integration.topologies.servers import wait_for
 from threadkit.settings import Settings
@@ -28,7 +28,7 @@ MB = 10**6
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as found:
+    with disk_folder() as found:
         yield Path(found) / "d"
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import RedisError
 
+from tests.folders import quick_folder
 from threadkit.storage.bundled import die_with_parent, find_program
 
 MASTER = "threads"
@@ -215,7 +215,7 @@ DURABLE = (
 
 @contextlib.contextmanager
 def running(kind: type[Cluster] | type[SentinelGroup], **options: Any) -> Iterator[Any]:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         topology = kind(Path(folder), **options)
         try:
             topology.start()

@@ -1,11 +1,11 @@
 """How an owner switches outside checks on: settings of the server, and the command that shows a webhook's secret."""
 
 import json
-import tempfile
 from collections.abc import Mapping
 
 import pytest
 
+from tests.folders import quick_folder
 from tests.integration.server.program import run
 from threadkit.errors import CannotStart
 from threadkit.settings import flat, is_secret, load
@@ -77,7 +77,7 @@ def with_url(url: str) -> Mapping[str, str]:
 
 
 def test_the_command_line_shows_a_webhooks_secret_and_no_other() -> None:
-    with tempfile.TemporaryDirectory(prefix="tk-", ignore_cleanup_errors=True) as folder:
+    with quick_folder() as folder:
         assert run("site", "create", "Blog", "blog.example.org", "--data", folder).returncode == 0
         derived = run("site", "webhook-secret", "Blog", "--data", folder)
         assert len(derived.stdout.strip()) == 64, derived.stderr
