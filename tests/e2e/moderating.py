@@ -45,6 +45,11 @@ class Newsroom:
         await desk.is_ready()
         return desk
 
+    def claimed_by(self, asker: Member) -> list[str]:
+        """Who is on something, as somebody of the staff is told."""
+        queue = self.talk.call("GET", "/v1/moderation/queue", asker)
+        return [item["claimed_by"]["name"] for item in queue["items"] if item.get("claimed_by")]
+
     def _as_owner(self, method: str, path: str, body: Any) -> Any:
         answer = self.talk.api.request(method, path, headers={"projectid": self.secret}, json=body)
         assert answer.is_success, answer.text

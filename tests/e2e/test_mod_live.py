@@ -8,6 +8,7 @@ from playwright.async_api import expect
 
 from tests.e2e.moderating import Newsroom, newsroom
 from tests.integration.server.program import Server
+from tests.wait import until
 
 
 @pytest.fixture
@@ -20,7 +21,9 @@ async def test_two_moderators_share_a_queue(room: Newsroom) -> None:
     for text in ("The first one", "The second one", "The third one"):
         room.talk.post(text, ada)
     mona, mia = room.staff("mona"), room.staff("mia")
-    left, right = await room.desk(mona), await room.desk(mia)
+    left = await room.desk(mona)
+    await until(lambda: room.claimed_by(mia) == [mona.name], "the first one to claim something")
+    right = await room.desk(mia)
     for desk in (left, right):
         await expect(desk.cards).to_have_count(3)
         await desk.is_live()
