@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from tests.make import ManualClock
-from tests.people import Person, create, guest, post
+from tests.people import Person, create, post
 from threadkit.app import Application
 from threadkit.sites.model import NewSite
 from threadkit.sites.roles import Role
@@ -295,19 +295,6 @@ async def test_blocked_authors_vanish_with_their_threads_for_the_blocker_only(
     await ada.call("POST", f"/v1/users/{eve.id}/block")
     assert outline(await read(http, new_site, person=ada)) == ["ada's"]
     assert outline(await read(http, new_site)) == [("eve's", ["answer"]), "ada's"]
-
-
-async def test_two_hundred_parallel_posters_lose_nothing(
-    http: httpx.AsyncClient, new_site: NewSite, redis: Redis
-) -> None:
-    people = [await guest(http, new_site) for _ in range(10)]
-    root = await write(people[0], "root")
-    tries = [write(people[n % 10], f"comment {n}", under=[str(root["i"])] if n % 2 else None) for n in range(200)]
-    await asyncio.gather(*tries)
-    thread = await read(http, new_site)
-    assert thread["total"] == 201
-    assert await redis.hget(f"comment:{root['i']}", "reply_count") == "100"
-    assert await redis.hget(f"page:{thread['page_id']}", "comments") == "201"
 
 
 async def test_a_repeated_request_makes_one_comment(http: httpx.AsyncClient, new_site: NewSite) -> None:

@@ -122,6 +122,8 @@ async def test_two_hundred_posters_on_two_workers(
     for sort in ("new", "top", "hot", "controversial"):
         assert await store.zcard(f"page:{page}:roots:{sort}") == CROWD // 2 + 1
     assert await store.zcard(f"comment:{root['i']}:replies") == CROWD // 2
+    assert await store.hget(f"comment:{root['i']}", "reply_count") == str(CROWD // 2)
+    assert await store.hget(f"page:{page}", "comments") == str(CROWD + 1)
     await drained(store)
     totals = Counter([(await profile(person))["total_comments"] for person in crowd])
     assert totals == {1: CROWD - 1, 2: 1}
