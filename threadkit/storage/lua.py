@@ -5,6 +5,7 @@ ARGV and turns words into errors.
 """
 
 import asyncio
+import functools
 import hashlib
 import importlib.resources
 from collections.abc import Sequence
@@ -33,9 +34,8 @@ class LuaScript:
 
     def __init__(self, client: Commands) -> None:
         self._client = client
-        shared = importlib.resources.files("threadkit.storage").joinpath("lua")
         flags = "#!lua flags=allow-oom\n" if self.makes_room else ""
-        text = "".join(shared.joinpath(name).read_text(encoding="utf-8") for name in self.uses) + self.source()
+        text = "".join(_read("threadkit.storage", name) for name in self.uses) + self.source()
         publish = "SPUBLISH" if isinstance(client, RedisCluster) else "PUBLISH"
         words = f"local PUBLISH = '{publish}'\n" if "PUBLISH" in text else ""
         self._source = flags + words + text
@@ -43,8 +43,7 @@ class LuaScript:
 
     @classmethod
     def source(cls) -> str:
-        package = cls.__module__.rpartition(".")[0]
-        return importlib.resources.files(package).joinpath("lua", cls.file).read_text(encoding="utf-8")
+        return _read(cls.__module__.rpartition(".")[0], cls.file)
 
     async def _run(self, *, keys: Sequence[str], args: Sequence[str | int] = ()) -> Any:
         # A lost connection may mean a lost answer: only what may run twice is sent again.
@@ -90,6 +89,11 @@ class LuaScript:
             return await self._client.execute_command("EVALSHA", self._sha, len(keys), *keys, *args)
         except NoScriptError:
             return await self._client.execute_command("EVAL", self._source, len(keys), *keys, *args)
+
+
+@functools.cache
+def _read(package: str, name: str) -> str:
+    return importlib.resources.files(package).joinpath("lua", name).read_text(encoding="utf-8")
 
 
 class KeyedScript(LuaScript):
