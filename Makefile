@@ -6,19 +6,25 @@ ARGS ?=
 # A server would compile itself at every start, which takes it a third longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test prove test-cluster test-sentinel unit bench soak long lint format lock audit sbom keys clean
+.PHONY: run test quick prove test-cluster test-sentinel unit bench soak long lint format lock audit sbom keys timings clean
 
 run: $(VENV)/run.stamp  ## install if needed, start ThreadKit on http://localhost:8080
 	$(BIN)/threadkit serve $(ARGS)
 
-test: lint  ## everything that this machine can test
-	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+test: lint  ## everything but what is slow by nature, in six minutes on two cores
+	$(BIN)/pytest -n auto $(ARGS)
+
+quick: $(VENV)/dev.stamp  ## the unit tests, and the integration tests of what changed since main, in forty seconds
+	$(BIN)/python -m tests.quick $(ARGS)
+
+timings: $(VENV)/dev.stamp  ## take what the last whole runs cost for the record that later ones are compared with
+	$(BIN)/python -m tests.timings
 
 test-cluster: $(VENV)/dev.stamp  ## the tests that use the store, on a cluster of three primaries with a replica each
-	THREADKIT_TEST_STORE=cluster $(BIN)/pytest -n auto --dist loadgroup tests/integration tests/property $(ARGS)
+	THREADKIT_TEST_STORE=cluster $(BIN)/pytest -n auto tests/integration tests/property $(ARGS)
 
 test-sentinel: $(VENV)/dev.stamp  ## the same behind three sentinels
-	THREADKIT_TEST_STORE=sentinel $(BIN)/pytest -n auto --dist loadgroup tests/integration tests/property $(ARGS)
+	THREADKIT_TEST_STORE=sentinel $(BIN)/pytest -n auto tests/integration tests/property $(ARGS)
 
 unit: $(VENV)/dev.stamp  ## only the tests that touch nothing outside Python
 	$(BIN)/pytest tests/unit $(ARGS)
@@ -26,7 +32,7 @@ unit: $(VENV)/dev.stamp  ## only the tests that touch nothing outside Python
 bench: $(VENV)/dev.stamp  ## the design's figures beside their floors; ARGS="--quick", "--only read,vote", "--million"
 	$(BIN)/python -m tests.bench $(ARGS)
 
-prove: $(VENV)/dev.stamp  ## every proof of docs/proof.md in its short form, and what was seen of each goal
+prove: $(VENV)/dev.stamp  ## what is slow by nature, and what was seen of each goal of docs/proof.md; ARGS=3/7 for one part of seven
 	$(BIN)/python -m tests.prove $(ARGS)
 
 long: $(VENV)/dev.stamp  ## tests in their long form, one at a time: make long ARGS=tests/faults

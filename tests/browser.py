@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import os
 import shutil
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -52,9 +54,11 @@ async def browsing(url: str, rules: str, folder: Path) -> AsyncIterator[Path]:
         *(f"--user-data-dir={folder / 'profile'}", f"--host-resolver-rules={rules}"),
     )
     with console.open("wb") as errors:
-        browser = await asyncio.create_subprocess_exec(str(CHROMIUM), *flags, url, stdout=errors, stderr=errors)
+        browser = await asyncio.create_subprocess_exec(
+            str(CHROMIUM), *flags, url, stdout=errors, stderr=errors, start_new_session=True
+        )
         try:
             yield console
         finally:
-            browser.terminate()
+            os.killpg(browser.pid, signal.SIGTERM)  # what was started may be a script that started the browser
             await browser.wait()

@@ -11,11 +11,11 @@ from hypothesis import settings as hypothesis_settings
 from redis.asyncio import Redis
 
 from tests import goals, tiers
-from tests.again import pytest_sessionfinish as pytest_sessionfinish
+from tests.fake_store import fake_store
 from tests.folders import quick_folder
-from tests.left_out import leave_out, summary
+from tests.left_out import leave_out, reason_for, summary
 from tests.make import ManualClock
-from tests.stores import TestedStore, emptied, tested_store
+from tests.stores import KIND, TestedStore, emptied, tested_store
 from tests.timings import Costs, Summary
 from threadkit import logs
 from threadkit.app import Application, create_app
@@ -83,10 +83,20 @@ def short_folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def bundled(short_folder: Path) -> Iterator[TestedStore]:
-    """The bundled store under its real configuration, started once per test worker; or what stands in its place."""
+def real_store(short_folder: Path) -> Iterator[TestedStore]:
+    """The bundled store under its real configuration, started once per test worker; or servers that stand in its place."""
     with tested_store(short_folder / "store") as store:
         yield store
+
+
+@pytest.fixture
+def bundled(request: pytest.FixtureRequest) -> Iterator[TestedStore]:
+    """The store of this test: a new fake where one was asked for and is good enough, or the real one."""
+    if KIND == "fake" and reason_for(request.node, KIND) is None:
+        with fake_store() as store:
+            yield store
+    else:
+        yield request.getfixturevalue("real_store")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Which tests cannot run on a cluster or behind Sentinel, and why. Every other test that uses the store does."""
+"""Which tests cannot run on a cluster, behind Sentinel or on a fake, and why. Every other test that uses the store does."""
 
 import pytest
 
@@ -51,14 +51,16 @@ _CLUSTER: dict[str, str] = _SENTINEL | {
     "integration/storage/test_report.py::test_what_a_hosted_store_does_not_tell_is_named": _ONE_NODE,
 }
 
-LEFT_OUT: dict[str, dict[str, str]] = {"bundled": {}, "sentinel": _SENTINEL, "cluster": _CLUSTER}
+_FAKE: dict[str, str] = {}
+
+LEFT_OUT: dict[str, dict[str, str]] = {"valkey": {}, "fake": _FAKE, "sentinel": _SENTINEL, "cluster": _CLUSTER}
 
 
 def reason_for(item: pytest.Item, kind: str) -> str | None:
     """An entry names a file, or one test of it after `::`; paths begin at `tests/`."""
-    if kind == "bundled":
+    if kind == "valkey":
         return None
-    if "bundled" not in getattr(item, "fixturenames", ()):
+    if not {"bundled", "real_store"} & set(getattr(item, "fixturenames", ())):
         return OWN_STORE
     path, _, test = item.nodeid.removeprefix("tests/").partition("::")
     test = test.partition("[")[0]
@@ -66,7 +68,9 @@ def reason_for(item: pytest.Item, kind: str) -> str | None:
 
 
 def leave_out(items: list[pytest.Item]) -> None:
-    """Skip what cannot run here; the reasons are in the summary of skipped tests."""
+    """Skip what cannot run here; the reasons are in the summary of skipped tests. Instead of a fake they get the real one."""
+    if KIND == "fake":
+        return
     for item in items:
         if (reason := reason_for(item, KIND)) is not None:
             item.add_marker(pytest.mark.skip(reason=f"{KIND}: {reason}"))
@@ -74,7 +78,7 @@ def leave_out(items: list[pytest.Item]) -> None:
 
 def summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say at the end how many tests ran on this store, and how many did not."""
-    if KIND == "bundled":
+    if KIND in ("valkey", "fake"):
         return
     skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", ())]
     own = sum(f"{KIND}: {OWN_STORE}" in reason for reason in skipped)

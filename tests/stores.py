@@ -1,4 +1,4 @@
-"""The store that the tests run on: the bundled one, or with THREADKIT_TEST_STORE a cluster or one behind Sentinel."""
+"""The store that the tests run on: the bundled Valkey, or with THREADKIT_TEST_STORE a fake, a cluster or one behind Sentinel."""
 
 import contextlib
 import os
@@ -8,13 +8,15 @@ from pathlib import Path
 from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
 
 from tests.documented import DocumentedCluster
+from tests.fake_store import FakeStore
 from tests.integration.topologies.servers import Cluster, SentinelGroup, Topology, running
 from tests.keyspace import assert_keys_are_known
 from threadkit.settings import Settings
 from threadkit.storage.bundled import BundledStore
 from threadkit.storage.client import Commands, StoreAddress, parse_url
 
-KIND = os.environ.get("THREADKIT_TEST_STORE", "bundled")
+KIND = os.environ.get("THREADKIT_TEST_STORE", "valkey")
+_KINDS = ("valkey", "fake", "cluster", "sentinel")
 # Nothing is meant to fail over here, however busy the machine is.
 PATIENCE_MS = 30_000
 
@@ -30,7 +32,7 @@ class Outside:
         return parse_url(self.topology.url)
 
 
-TestedStore = BundledStore | Outside
+TestedStore = BundledStore | Outside | FakeStore
 
 
 @contextlib.contextmanager
@@ -42,7 +44,7 @@ def tested_store(folder: Path) -> Iterator[TestedStore]:
         with running(SentinelGroup, sentinels=3, patience_ms=PATIENCE_MS) as group:
             yield Outside(group)
     else:
-        assert KIND == "bundled", f"THREADKIT_TEST_STORE is cluster or sentinel, not {KIND}"
+        assert KIND in _KINDS, f"THREADKIT_TEST_STORE is one of {', '.join(_KINDS)}, not {KIND}"
         store = BundledStore(Settings(data=str(folder)))
         store.start()
         yield store
@@ -51,11 +53,14 @@ def tested_store(folder: Path) -> Iterator[TestedStore]:
 
 def url_of(store: TestedStore) -> str:
     """How a program of its own is told where the store is."""
+    assert not isinstance(store, FakeStore), "no program but this one can reach a fake"
     return store.topology.url if isinstance(store, Outside) else f"unix://{store.address.path}"
 
 
 def client_of(store: TestedStore) -> Commands:
     """The store as the tests look at it."""
+    if isinstance(store, FakeStore):
+        return store.client()
     if not isinstance(store, Outside):
         # A crowd waits its turn: a socket takes only so many who come at once.
         pool = BlockingConnectionPool(

@@ -1,14 +1,20 @@
 """Which tests belong to `make test`, and which, slow by nature, to `make prove`.
 
-A test marked `prove` runs when it or its file is named, or with `--prove`. `--prove 3/7` takes the third of seven parts:
-whole files, shared out by what tests/timings.json says they take.
+A test marked `prove` (with `also=True` in both, longer there) runs when it or its file is named, or with `--prove`, together with the quick proofs that
+docs/proof.md names. `--prove=3/7` takes the third of seven parts of what is slow: whole files, shared out by what
+tests/timings.json says they take.
 """
+
+import os
 
 import pytest
 
+from tests.goals import proofs
 from tests.timings import expected_s
 
 UNKNOWN_S = 10.0
+# For tests that are longer in `make prove`. Said by the environment, so that modules know it when they are imported.
+PROVING = "THREADKIT_PROVE" in os.environ
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -25,9 +31,11 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of this run's tier, those that take longest first."""
     wanted = config.option.prove
     if wanted is None:
-        kept = [item for item in items if not is_slow(item) or file_of(item) in _named(config)]
+        takes_all = "THREADKIT_SOAK" in os.environ  # make long ARGS=a folder
+        kept = [item for item in items if takes_all or not is_slow(item) or file_of(item) in _named(config)]
     else:
-        kept = [item for item in items if is_slow(item)]
+        named = tuple(proofs()) if wanted == "all" else ()
+        kept = [item for item in items if is_proof(item) or item.nodeid.startswith(named)]
         if wanted != "all":
             chosen = part_of(sorted({file_of(item) for item in kept}), wanted)
             kept = [item for item in kept if file_of(item) in chosen]
@@ -39,6 +47,13 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def is_slow(item: pytest.Item) -> bool:
+    """Whether it belongs to `make prove` alone."""
+    marker = item.get_closest_marker("prove")
+    return marker is not None and not marker.kwargs.get("also")
+
+
+def is_proof(item: pytest.Item) -> bool:
+    """Whether it belongs to `make prove`, perhaps in a longer form than in `make test`."""
     return item.get_closest_marker("prove") is not None
 
 

@@ -30,7 +30,7 @@ def lenient(host: Host, talk: Talk, **options: str) -> str:
     return host.put("/lenient", host.line(url=talk.url, **options), is_strict=False)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.prove)])
 async def test_a_thread_and_all_that_opens_in_it(
     host: Host, talk: Talk, full: Member, visit: Any, theme: str, member: Any
 ) -> None:
@@ -103,7 +103,7 @@ async def test_right_to_left(host: Host, talk: Talk, full: Member, visit: Any) -
     await visitor.shot("right-to-left")
 
 
-@pytest.mark.parametrize(("width", "zoom"), [(320, 1), (640, 2)])
+@pytest.mark.parametrize(("width", "zoom"), [(320, 1), pytest.param(640, 2, marks=pytest.mark.prove)])
 async def test_narrow_or_enlarged_nothing_needs_scrolling_sideways(
     host: Host, talk: Talk, full: Member, visit: Any, member: Any, width: int, zoom: int
 ) -> None:

@@ -35,6 +35,8 @@ FIRST = (
     "/v1/site",
 )
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.mark.parametrize("is_signed_in", [False, True])
 async def test_comments_modules_looks_and_words_are_asked_for_before_any_has_answered(

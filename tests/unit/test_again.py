@@ -1,40 +1,30 @@
-"""What failed beside the others is what runs again, and nothing else does."""
+"""What failed beside the others and passes alone is written down, and named when it happens too often."""
 
-import subprocess
-import sys
+import datetime
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-TESTS = """
-import pathlib
 import pytest
 
-TRIES = pathlib.Path(__file__).with_suffix(".tries")
+from tests import again
+from tests.again import note, too_often
+
+TODAY = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
 
 
-@pytest.mark.xdist_group("some")
-@pytest.mark.parametrize("where", ["in@group"])
-def test_fails_at_first(where):
-    TRIES.write_text(TRIES.read_text() + "x" if TRIES.exists() else "x")
-    assert len(TRIES.read_text()) > 1
+def test_three_times_in_a_month_is_too_often(tmp_path: Path) -> None:
+    log = tmp_path / "results" / "flaky.log"
+    for passed in (["tests/a.py::test_a[x y]", "tests/a.py::test_b"], ["tests/a.py::test_a[x y]"]):
+        note(log, passed, "abc1234")
+    old = [f"2020-01-0{day} abc1234 tests/a.py::test_b" for day in range(1, 9)]
+    lines = log.read_text().splitlines()
+    assert too_often(old + lines) == []
+    note(log, ["tests/a.py::test_a[x y]"], "abc1234")
+    assert too_often(old + log.read_text().splitlines()) == [("tests/a.py::test_a[x y]", 3)]
+    assert log.read_text().startswith(f"{TODAY} abc1234 tests/a.py::test_a[x y]\n")
 
 
-@pytest.mark.xdist_group("some")
-def test_passes():
-    pass
-"""
-
-
-def pytest_of(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    flags = ("-c", "pytest.ini", "-p", "tests.again", *words)
-    env = {"PYTHONPATH": str(ROOT), "PATH": ""}
-    return subprocess.run([sys.executable, "-m", "pytest", *flags], cwd=folder, env=env, capture_output=True, text=True)
-
-
-def test_what_failed_in_a_group_is_all_that_runs_again(tmp_path: Path) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_some.py").write_text(TESTS)
-    first = pytest_of(tmp_path, "-n", "2", "--dist", "loadgroup")
-    assert "1 failed, 1 passed" in first.stdout, first.stdout + first.stderr
-    second = pytest_of(tmp_path, "-n", "0", "--last-failed", "--last-failed-no-failures", "none")
-    assert "1 passed in" in second.stdout, second.stdout + second.stderr
+@pytest.mark.parametrize("failed", [[], [f"tests/a.py::test_{number}" for number in range(51)]])
+def test_what_did_not_fail_by_chance_is_not_tried_again(monkeypatch: pytest.MonkeyPatch, failed: list[str]) -> None:
+    monkeypatch.setattr(again, "names", lambda: failed)
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("nothing is run"))
+    assert again.main() == 1

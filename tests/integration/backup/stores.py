@@ -9,7 +9,8 @@ from typing import Any
 
 from redis import Redis
 
-from tests.integration.server.program import command, environment, program, run
+from tests.integration.server.program import command, environment
+from tests.integration.server.program import refused as program_refused
 from threadkit.settings import Settings
 from threadkit.storage.bundled import BundledStore
 
@@ -68,11 +69,7 @@ def do(*words: str, **env: str) -> str:
 
 
 def refused(*words: str, **env: str) -> str:
-    """A command that must end with one sentence."""
-    result = (program if words[0] == "serve" else run)(*words, env=environment(**env))
-    assert result.returncode == 1, result.stdout
-    assert "Traceback" not in result.stderr
-    return result.stderr
+    return program_refused(*words, env=environment(**env))
 
 
 def backup_of(folder: Path, *words: str, **env: str) -> Path:

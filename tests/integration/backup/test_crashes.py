@@ -18,6 +18,8 @@ from tests.wait import until
 
 KEYS = 60_000
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.fixture
 def parent() -> Iterator[Path]:

@@ -19,6 +19,8 @@ from threadkit.storage.bundled import BundledStore
 
 FILLING = 40_000
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.fixture
 def parent() -> Iterator[Path]:

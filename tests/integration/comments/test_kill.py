@@ -34,6 +34,8 @@ WRITERS = 8
 
 State = str | None
 
+pytestmark = pytest.mark.prove
+
 
 @dataclass
 class Writer:

@@ -19,7 +19,7 @@ TOGGLES = 10_000 if os.environ.get("THREADKIT_SOAK") else 600
 VOTERS, COMMENTS, AT_ONCE = 50, 5, 50
 URL = "https://localhost/toggled"
 
-pytestmark = [pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.prove, pytest.mark.timeout(900)]
 
 __all__ = ["crowd", "http", "server", "store"]  # fixtures
 

@@ -22,7 +22,7 @@ from tests.wait import until
 KILLS = 20 if os.environ.get("THREADKIT_SOAK") else 2
 COMMENTS = 60
 
-pytestmark = [pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.prove, pytest.mark.timeout(900)]
 
 
 @contextlib.asynccontextmanager

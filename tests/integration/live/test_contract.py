@@ -35,7 +35,7 @@ TOTAL = "threadkit_live_connections_opened_total"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def one_server(bundled: BundledStore, short_folder: Path) -> AsyncIterator[House]:
+async def one_server(real_store: BundledStore, short_folder: Path) -> AsyncIterator[House]:
     settings = Settings(
         data=str(short_folder / "store"),
         secret=SECRET,
@@ -44,8 +44,8 @@ async def one_server(bundled: BundledStore, short_folder: Path) -> AsyncIterator
         limits=LimitSettings(enabled=False),
     )
     clock = ManualClock()
-    async with emptied(bundled):
-        app = create_app(settings, bundled.address, Keyring(SECRET.encode()), clock=clock)
+    async with emptied(real_store):
+        app = create_app(settings, real_store.address, Keyring(SECRET.encode()), clock=clock)
         async with app.lifespan(), serving(app) as live:
             async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{live.port}") as web:
                 yield House(await app.services.sites.create("Blog", DOMAIN), web, live.port, clock)

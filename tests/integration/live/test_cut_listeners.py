@@ -18,6 +18,8 @@ READERS = 5
 
 __all__ = ["own_settings", "store", "town"]  # fixtures
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.mark.timeout(60 + 10 * CUTS)
 async def test_no_cut_of_the_line_costs_a_reader_a_comment(town: Town, store: BundledStore) -> None:

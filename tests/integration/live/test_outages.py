@@ -34,6 +34,8 @@ from threadkit.storage.client import StoreAddress
 
 DEATHS = 20 if os.environ.get("THREADKIT_SOAK") else 3
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.fixture
 def own_settings(settings: Settings) -> Iterator[Settings]:

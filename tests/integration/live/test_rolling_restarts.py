@@ -25,7 +25,7 @@ A_SECOND = 200
 READERS = 20
 CALLERS = 20
 
-pytestmark = pytest.mark.timeout(120 + 60 * RESTARTS)
+pytestmark = [pytest.mark.prove, pytest.mark.timeout(120 + 60 * RESTARTS)]
 
 
 class Reader:

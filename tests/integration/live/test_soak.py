@@ -41,6 +41,8 @@ EDITS_A_SECOND = 12.0 if IS_LONG else 50.0  # of 18 kB each: in that time far mo
 # Ten megabytes over an hour would be a leak; a minute's noise is not.
 MOST_GROWTH_MB = 20.0
 
+pytestmark = pytest.mark.prove
+
 
 class Listener:
     """A healthy reader who keeps book of the versions heard of."""

@@ -17,6 +17,8 @@ from threadkit.live.message import text_frame
 SOCKETS = 20
 FRAMES = [text_frame(b'{"method":"new_comment","params":{"number":%d}}' % number) for number in range(5)]
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.fixture
 def stage() -> Iterator[Stage]:

@@ -21,6 +21,8 @@ QUIET = {"page_url": "http://localhost/read"}
 """What is read. A page somebody writes on in the very moment of the outage has no snapshot that is still right."""
 BUSY = {"page_url": "http://localhost/written"}
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:

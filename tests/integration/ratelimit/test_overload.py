@@ -20,6 +20,8 @@ IS_LONG = bool(os.environ.get("THREADKIT_SOAK"))
 SECONDS = 60.0 if IS_LONG else 6.0
 URL = "http://localhost/x"
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:

@@ -80,6 +80,15 @@ def program(
     )
 
 
+def refused(*words: str, env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
+    """A command that must end with one sentence."""
+    result = (program if words[0] in ("serve", "worker") else run)(*words, env=env, cwd=cwd)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("Error: ")
+    return result.stderr
+
+
 class Server:
     """`threadkit serve` on a free port."""
 

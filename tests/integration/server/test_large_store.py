@@ -20,7 +20,7 @@ COMMENTS = 100_000 if IS_LONG else 1_000
 LOOKED_THROUGH_WITHIN_S = 60 if IS_LONG else 120
 SERVED_WITHIN_S = 300
 
-pytestmark = pytest.mark.timeout(1800 if IS_LONG else 300)
+pytestmark = [pytest.mark.prove, pytest.mark.timeout(1800 if IS_LONG else 300)]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from tests.folders import quick_folder
-from tests.integration.server.program import Server, environment, free_port, processes_of, run, serving
+from tests.integration.server.program import Server, environment, free_port, processes_of, refused, run, serving
 from threadkit.errors import CannotStart
 from threadkit.storage.bundled import find_program, prepare_folder
 from threadkit.storage.room import CLOSED_BYTES
@@ -93,6 +93,7 @@ def _listens(server: Server) -> bool:
     return True
 
 
+@pytest.mark.prove
 def test_ten_kills_while_a_client_writes_lose_no_acknowledged_write(folder: Path) -> None:
     acknowledged: list[str] = []
     for cycle in range(10):
@@ -230,14 +231,6 @@ def test_what_a_killed_store_left_of_a_new_journal_is_removed(folder: Path) -> N
     with serving(folder) as server:
         assert not left.exists()
         assert server.stop() == 0
-
-
-def refused(*words: str, env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
-    result = run(*words, env=env, cwd=cwd)
-    assert result.returncode == 1, result.stdout + result.stderr
-    assert "Traceback" not in result.stderr
-    assert result.stderr.startswith("Error: ")
-    return result.stderr
 
 
 def test_a_taken_port_is_one_sentence(folder: Path) -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from tests.soak.__main__ import soak
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.mark.timeout(180)
 async def test_nothing_grows_while_people_come_and_go() -> None:

@@ -26,6 +26,7 @@ BACK_WITHIN_S = 10 if IS_SOAK else 30
 WRITERS = 4
 
 pytestmark = [
+    pytest.mark.prove,
     pytest.mark.timeout(3600 if IS_SOAK else 240),
     # Who is given up in the very moment in which a connection comes about leaves it to be closed by the collector.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

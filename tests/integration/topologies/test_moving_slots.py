@@ -17,7 +17,7 @@ from tests.wait import until
 from threadkit.app import Application
 from threadkit.sites.model import NewSite
 
-pytestmark = on_cluster
+pytestmark = [pytest.mark.prove, on_cluster]
 IS_LONG = bool(os.environ.get("THREADKIT_SOAK"))
 TIMES = 20 if IS_LONG else 2  # there and back again
 

@@ -29,6 +29,8 @@ ASKED = {
     "/v1/auth/reset": {"code": "000000", "new_password": "another horse battery"},
 }
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:

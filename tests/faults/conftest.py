@@ -1,0 +1,11 @@
+"""Kills, cuts, full disks and divided networks happen in real time: all of it belongs to `make prove`."""
+
+from pathlib import Path
+
+import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.prove)
