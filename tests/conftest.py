@@ -1,6 +1,7 @@
 """The harness: a real store per test worker, the application in process, and a guard over every key that is written."""
 
 import gc
+import os
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -45,6 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(costs)
     if not is_worker:
         config.pluginmanager.register(Summary(costs))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors, for while others wait."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(trylast=True)

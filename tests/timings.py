@@ -42,26 +42,41 @@ def loop_ms() -> float:
     return min(once() for _ in range(3))
 
 
-def tree_s() -> float:
-    """Seconds of the processor that this process and all below it took, also those that ended."""
-    parents, took = {}, {}
-    ticks = os.sysconf("SC_CLK_TCK")
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it ended
-            continue
-        process = int(stat.parent.name)
-        parents[process] = int(fields[1])
-        took[process] = sum(map(int, fields[11:15])) / ticks
-    own = os.getpid()
+class Meter:
+    """Seconds of the processor that this process and all below it take, also those that end."""
 
-    def is_ours(process: int) -> bool:
-        while process not in (own, 0):
-            process = parents.get(process, 0)
-        return process == own
+    def __init__(self) -> None:
+        self._own, self._ended, self._branches = self._look()
 
-    return sum(seconds for process, seconds in took.items() if is_ours(process)) or sum(os.times()[:4])
+    def read(self) -> float:
+        """Since the last reading. A branch loses what its processes took when they end and nobody waits for them, so each
+        counts for itself, and none backwards; what we waited for is in the sum of those that ended."""
+        own, ended, branches = self._look()
+        gone = sum(took for branch, took in self._branches.items() if branch not in branches)
+        spent = own - self._own + max(0.0, ended - self._ended - gone)
+        spent += sum(max(0.0, took - self._branches.get(branch, 0.0)) for branch, took in branches.items())
+        self._own, self._ended, self._branches = own, ended, branches
+        return spent
+
+    def _look(self) -> tuple[float, float, dict[int, float]]:
+        """What this process took, what children of it took that ended, and each living child with all below it."""
+        times, parents, took = os.times(), {}, {}
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except OSError:  # it ended
+                continue
+            process = int(stat.parent.name)
+            parents[process] = int(fields[1])
+            took[process] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        branches: dict[int, float] = defaultdict(float)
+        for process, seconds in took.items():
+            branch = process
+            while branch and parents.get(branch, 0) != os.getpid():
+                branch = parents.get(branch, 0)
+            if branch:
+                branches[branch] += seconds
+        return times.user + times.system, times.children_user + times.children_system, branches
 
 
 class Costs:
@@ -70,7 +85,7 @@ class Costs:
     def __init__(self) -> None:
         self.files: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
         self.loops_ms = [loop_ms()]
-        self._file, self._cpu, self._clock = "", tree_s(), time.monotonic()
+        self._file, self._meter, self._clock = "", Meter(), time.monotonic()
         self._next_loop = time.monotonic() + CALIBRATE_EVERY_S
 
     @pytest.hookimpl(wrapper=True)
@@ -82,13 +97,12 @@ class Costs:
 
     def _turn_to(self, file: str) -> None:
         spent = self.files[self._file]
-        # What is between a process's last look and its end can be missing; time never runs backwards.
-        spent[0] += max(0.0, tree_s() - self._cpu)
+        spent[0] += self._meter.read()
         spent[1] += time.monotonic() - self._clock
         if time.monotonic() > self._next_loop:
             self.loops_ms.append(loop_ms())
             self._next_loop = time.monotonic() + CALIBRATE_EVERY_S
-        self._file, self._cpu, self._clock = file, tree_s(), time.monotonic()
+        self._file, self._clock = file, time.monotonic()
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -62,6 +62,7 @@ def ours(topology: Topology, *words: str, **env: str) -> str:
 
 
 @on_cluster
+@pytest.mark.prove
 async def test_killed_in_the_middle_it_goes_on(topology: Topology, small: Path) -> None:
     secret = (small / "secret.key").read_text().strip()
     do("loadgen", "--site", "Blog", "--comments", str(COMMENTS), "--data", str(small), **PATIENT)

@@ -116,6 +116,7 @@ def test_every_key_of_the_schema_has_its_kind() -> None:
     assert "unread" in by_kind[Of.NOTIFICATION]
 
 
+@pytest.mark.prove
 def test_the_bench_runs_and_writes_its_figures(tmp_path: Path) -> None:
     """S3-95, S3-96: a run too short to mean anything, but of all its parts."""
     file = tmp_path / "latest.json"

@@ -126,6 +126,7 @@ def test_a_worker_without_a_store_says_what_to_do(folder: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.prove
 def test_a_worker_killed_under_load_leaves_totals_that_are_exact(folder: Path) -> None:
     with (
         serving(folder, env=LEFT_ALONE) as server,

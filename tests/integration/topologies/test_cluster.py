@@ -50,6 +50,7 @@ async def test_the_keys_of_one_site_carry_its_tag_and_share_a_slot(
     assert [len(found) for found in slots.values()] == [1] * len(slots)
 
 
+@pytest.mark.prove
 async def test_a_dead_node_means_503_and_its_return_is_noticed(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, topology: Cluster
 ) -> None:

@@ -232,6 +232,7 @@ async def test_a_primary_that_starts_again_is_heard_again(ears: Hearing, topolog
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("topology", ["replicated"], indirect=True)
 @pytest.mark.parametrize("fate", ["killed", "stopped", "replaced"])
+@pytest.mark.prove
 async def test_the_replica_that_takes_over_is_heard(ears: Hearing, topology: Cluster, fate: str) -> None:
     dying, channel = next(iter(ears.channels.items()))
     others = [one for one in ears.channels.values() if one != channel]
