@@ -229,7 +229,7 @@ def expected_s(tier: str) -> dict[str, float]:
 def whole_tier(config: pytest.Config) -> str | None:
     """`test` or `prove` when all of it runs, on the ordinary store; None for a part of either."""
     options = config.option
-    if options.keyword or options.markexpr or options.lf or options.collectonly or KIND != "valkey":
+    if options.keyword or options.markexpr or config.getoption("lf", False) or options.collectonly or KIND != "valkey":
         return None
     if options.prove is None:
         return "test" if config.args_source is not pytest.Config.ArgsSource.ARGS else None

@@ -12,5 +12,5 @@ TESTS = Path(__file__).parents[1]
 @pytest.mark.parametrize("entry", sorted({entry for entries in LEFT_OUT.values() for entry in entries}))
 def test_what_is_left_out_exists(entry: str) -> None:
     path, _, test = entry.partition("::")
-    source = (TESTS / path).read_text(encoding="utf-8")
-    assert not test or f"def {test}(" in source
+    assert (TESTS / path).exists()
+    assert not test or f"def {test}(" in (TESTS / path).read_text(encoding="utf-8")

@@ -146,36 +146,40 @@ def _name(pid: int) -> str:
         return ""
 
 
-def test_commands_work_beside_a_running_server(folder: Path) -> None:
-    with serving(folder) as server:
-        made = run("site", "create", "Second", "second.example", "--json", "--data", str(folder))
-        assert made.returncode == 0, made.stderr
-        site = json.loads(made.stdout)
-        asked = {"projectid": site["api_key_public"]}
-        assert httpx.get(f"{server.url}/v1/site", headers=asked).json()["name"] == "Second"
-        assert run("site", "set", "second.example", "name=Renamed", "--data", str(folder)).returncode == 0
-        wait_until(
-            lambda: httpx.get(f"{server.url}/v1/site", headers=asked).json()["name"] == "Renamed", "the new name"
-        )
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    """One that goes on, for tests that change nothing about it."""
+    with quick_folder() as parent, serving(Path(parent) / "data") as server:
+        yield server
 
 
-def test_roles_are_given_by_id_address_or_name(folder: Path) -> None:
-    with serving(folder) as server:
-        secret = re.findall(r"tk_sec_\w+", server.said)[0]
-        made = httpx.post(
-            f"{server.url}/v1/admin/create-user",
-            json={"name": "olga", "email": "olga@example.org"},
-            headers={"projectid": secret},
-        ).json()
-        user_id = made["user"]["id"]
-        where = ("--data", str(folder))
-        for who, role in ((user_id, "owner"), ("olga@example.org", "moderator"), ("Olga", "admin")):
-            assert run("role", "grant", "localhost", who, role, *where).returncode == 0
-            listed = json.loads(run("role", "list", "localhost", "--json", *where).stdout)
-            assert listed == [{"user_id": user_id, "name": "olga", "role": role}]
-        assert run("role", "revoke", "localhost", "olga", *where).returncode == 0
-        assert json.loads(run("role", "list", "localhost", "--json", *where).stdout) == []
-        assert "there is nobody" in refused("role", "grant", "localhost", "ghost", "owner", *where)
+def test_commands_work_beside_a_running_server(running: Server) -> None:
+    where = ("--data", str(running.folder))
+    made = run("site", "create", "Second", "second.example", "--json", *where)
+    assert made.returncode == 0, made.stderr
+    site = json.loads(made.stdout)
+    asked = {"projectid": site["api_key_public"]}
+    assert httpx.get(f"{running.url}/v1/site", headers=asked).json()["name"] == "Second"
+    assert run("site", "set", "second.example", "name=Renamed", *where).returncode == 0
+    wait_until(lambda: httpx.get(f"{running.url}/v1/site", headers=asked).json()["name"] == "Renamed", "the new name")
+
+
+def test_roles_are_given_by_id_address_or_name(running: Server) -> None:
+    secret = re.findall(r"tk_sec_\w+", running.said)[0]
+    made = httpx.post(
+        f"{running.url}/v1/admin/create-user",
+        json={"name": "olga", "email": "olga@example.org"},
+        headers={"projectid": secret},
+    ).json()
+    user_id = made["user"]["id"]
+    where = ("--data", str(running.folder))
+    for who, role in ((user_id, "owner"), ("olga@example.org", "moderator"), ("Olga", "admin")):
+        assert run("role", "grant", "localhost", who, role, *where).returncode == 0
+        listed = json.loads(run("role", "list", "localhost", "--json", *where).stdout)
+        assert listed == [{"user_id": user_id, "name": "olga", "role": role}]
+    assert run("role", "revoke", "localhost", "olga", *where).returncode == 0
+    assert json.loads(run("role", "list", "localhost", "--json", *where).stdout) == []
+    assert "there is nobody" in refused("role", "grant", "localhost", "ghost", "owner", *where)
 
 
 def test_a_deep_folder_gets_loopback_and_a_password(folder: Path) -> None:
@@ -233,15 +237,12 @@ def test_what_a_killed_store_left_of_a_new_journal_is_removed(folder: Path) -> N
         assert server.stop() == 0
 
 
-def test_a_taken_port_is_one_sentence(folder: Path) -> None:
-    with serving(folder) as server:
-        other = folder.parent / "other"
-        assert "Is another program using the port?" in refused(
-            "serve", "--port", str(server.port), "--data", str(other)
-        )
-        port = str(free_port())
-        assert "already using the data folder" in refused("serve", "--port", port, "--data", str(folder))
-        assert httpx.get(f"{server.url}/health").status_code == 200
+def test_a_taken_port_is_one_sentence(running: Server, folder: Path) -> None:
+    said = refused("serve", "--port", str(running.port), "--data", str(folder))
+    assert "Is another program using the port?" in said
+    said = refused("serve", "--port", str(free_port()), "--data", str(running.folder))
+    assert "already using the data folder" in said
+    assert httpx.get(f"{running.url}/health").status_code == 200
 
 
 def test_other_bad_luck_is_one_sentence_too(folder: Path, tmp_path: Path) -> None:
