@@ -2,7 +2,7 @@
 
 import functools
 
-from litestar import Litestar, Router
+from litestar import Litestar
 from litestar.di import Provide
 
 from threadkit import problems
@@ -14,6 +14,7 @@ from threadkit.doctor import routes as doctor
 from threadkit.health import routes as health
 from threadkit.health import store_routes as store_health
 from threadkit.http.request import Request
+from threadkit.http.routing import Router
 from threadkit.live import routes as live
 from threadkit.moderation import appeal_routes as appeals
 from threadkit.moderation import desk_routes as desk

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, QueryParameter
@@ -23,7 +23,7 @@ from threadkit.comments.window import (
 )
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.ids import CommentId, PageId
 from threadkit.pages.model import PageRef
 from threadkit.pages.parameters import PageNameParameter, PageUrlParameter

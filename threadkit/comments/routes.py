@@ -4,7 +4,7 @@ import re
 from typing import Annotated
 
 import msgspec
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Meta, Struct
@@ -16,7 +16,7 @@ from threadkit.errors import Invalid, InvalidParameter, Unauthenticated
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
-from threadkit.http.routing import delete, get, patch, post, put
+from threadkit.http.routing import Router, delete, get, patch, post, put
 from threadkit.ids import CommentId, UserId, digest
 from threadkit.pages.model import LONGEST_URL, PageName, PageRef
 from threadkit.pages.parameters import PageNameParameter, PageUrlParameter

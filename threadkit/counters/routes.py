@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import FromPath, QueryParameter
 from msgspec import UNSET, Struct, UnsetType
 
 from threadkit.counters.model import MOST_DAYS, MOST_MONTHS, DayOfUse, DayOfViews, MonthOfUse
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.ids import PageId
 from threadkit.pages.model import LONGEST_URL, PageNotFound, normal_url, page_id_of
 from threadkit.services import Services

@@ -4,7 +4,7 @@ import importlib.resources
 from typing import Any
 
 import msgspec
-from litestar import Response, Router
+from litestar import Response
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import OpenAPIRenderPlugin
 
@@ -12,7 +12,7 @@ from threadkit import __version__
 from threadkit.docs.document import complete
 from threadkit.docs.page import render
 from threadkit.http.request import Request
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.params import QueryParameter
 from msgspec import Struct
@@ -13,7 +13,7 @@ from threadkit.doctor.surroundings import LOCALES
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.language import language_headers, words_of
 from threadkit.http.request import Request
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.services import Services
 from threadkit.sites.admin_access import requires_owner
 from threadkit.sites.model import Site

@@ -4,7 +4,7 @@ import hmac
 import os
 from typing import Literal
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from msgspec import UNSET, Struct, UnsetType
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest, multiprocess
@@ -15,7 +15,7 @@ from threadkit.health.service import Checks
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.metrics import Metrics
 from threadkit.http.request import Request
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.services import Services
 
 

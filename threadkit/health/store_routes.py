@@ -1,10 +1,9 @@
 """The operator looks at the store."""
 
-from litestar import Router
 from litestar.di import NamedDependency
 
 from threadkit.health.store import StoreReport
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.services import Services
 from threadkit.sites.admin_access import requires_operator
 

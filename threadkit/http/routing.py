@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from litestar import Router as LitestarRouter
 from litestar.connection import ASGIConnection
 from litestar.enums import HttpMethod
 from litestar.handlers import HTTPRouteHandler
@@ -21,6 +22,13 @@ class Route(HTTPRouteHandler):
         model = super().create_kwargs_model(path_parameters)
         model.dependency_batches = [{dependency} for batch in model.dependency_batches for dependency in batch]
         return model
+
+
+class Router(LitestarRouter):
+    """Stands in one table only. The framework copies a router with all that hangs on it, lest two share it."""
+
+    def __deepcopy__(self, _: Any) -> "Router":
+        return self
 
 
 get = partial(Route, http_method=HttpMethod.GET)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import QueryParameter
@@ -11,7 +11,7 @@ from litestar.response import Stream
 
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.request import Request
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.live.changes import Changes
 from threadkit.live.streams import Line
 from threadkit.pages.model import PageRef

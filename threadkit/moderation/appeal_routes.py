@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Meta, Struct
@@ -10,7 +9,7 @@ from msgspec import Meta, Struct
 from threadkit.clock import iso
 from threadkit.comments.model import TreeComment
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import get, post
+from threadkit.http.routing import Router, get, post
 from threadkit.ids import CommentId, PageId
 from threadkit.moderation.appeals import Ruling
 from threadkit.notifications.model import LONGEST_REASON

@@ -1,12 +1,11 @@
 """`GET /v1/moderation/comments/{id}`: one comment with all that helps to decide about it."""
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from threadkit.comments.model import CommentNotFound, Status
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.ids import CommentId
 from threadkit.moderation.desk import Surroundings
 from threadkit.services import Services

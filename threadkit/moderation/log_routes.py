@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.response import Stream
 
 from threadkit.clock import iso
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.ids import SiteId
 from threadkit.moderation.log import LogEntry, ModerationLog
 from threadkit.services import Services

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Any, TypeVar
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency, Provide
 from litestar.params import FromPath, JSONBody
 from msgspec import Meta, Struct
 
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import delete, get, post
+from threadkit.http.routing import Router, delete, get, post
 from threadkit.ids import UserId
 from threadkit.moderation.cards import Card, NoteView
 from threadkit.moderation.people_model import JobView

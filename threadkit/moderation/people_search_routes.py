@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import QueryParameter
 
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.moderation.people_search import FoundPeople, Listed
 from threadkit.services import Services
 from threadkit.sites.model import Site

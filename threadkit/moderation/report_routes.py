@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import UNSET, Struct, UnsetType
@@ -10,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from threadkit.comments.model import TreeComment
 from threadkit.comments.routes import Place, target_of
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import get, post
+from threadkit.http.routing import Router, get, post
 from threadkit.ids import CommentId, PageId
 from threadkit.moderation.reports import Details, ReportReason
 from threadkit.services import Services

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
@@ -12,7 +12,7 @@ from threadkit.comments.model import InvalidPath
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
-from threadkit.http.routing import delete, get, post
+from threadkit.http.routing import Router, delete, get, post
 from threadkit.ids import CommentId, PageId, UserId
 from threadkit.live.routes import event_stream
 from threadkit.live.streams import Line

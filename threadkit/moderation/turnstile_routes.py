@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.openapi import ResponseSpec
 from litestar.params import JSONBody, QueryParameter
@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.request import Request
-from threadkit.http.routing import get, post
+from threadkit.http.routing import Router, get, post
 from threadkit.moderation.outside.challenge_page import challenge_page
 from threadkit.moderation.outside.turnstile import LONGEST_TOKEN
 from threadkit.services import Services

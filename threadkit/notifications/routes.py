@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import delete, get, post, put
+from threadkit.http.routing import Router, delete, get, post, put
 from threadkit.notifications.model import NotificationId, NotificationPage, Preferences
 from threadkit.services import Services
 from threadkit.sites.model import Site

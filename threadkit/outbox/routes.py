@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import FromPath, QueryParameter
 from msgspec import Struct
 
 from threadkit.clock import iso
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import delete, get, post
+from threadkit.http.routing import Router, delete, get, post
 from threadkit.ids import SiteId
 from threadkit.outbox.model import FoundDead, State
 from threadkit.services import Services

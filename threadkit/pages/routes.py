@@ -3,14 +3,13 @@
 import asyncio
 from typing import Annotated
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Meta, Struct
 
 from threadkit.errors import InvalidParameter
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import get, put
+from threadkit.http.routing import Router, get, put
 from threadkit.ids import PageId
 from threadkit.pages.model import LONGEST_URL, Page, PageName, PageRef
 from threadkit.services import Services

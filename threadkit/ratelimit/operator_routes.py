@@ -1,12 +1,11 @@
 """The operator sees who has to wait because of a limit."""
 
-from litestar import Router
 from litestar.di import NamedDependency
 from msgspec import Struct
 
 from threadkit.clock import iso
 from threadkit.errors import Conflict
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.services import Services
 from threadkit.sites.admin_access import requires_operator
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import QueryParameter
@@ -15,7 +15,7 @@ from threadkit.errors import ThreadKitError
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.parameters import as_id
 from threadkit.http.request import Request
-from threadkit.http.routing import get, post
+from threadkit.http.routing import Router, get, post
 from threadkit.ids import CommentId, digest
 from threadkit.pages.model import Page, PageRef
 from threadkit.pages.parameters import PageNameParameter, PageUrlParameter

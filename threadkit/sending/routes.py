@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 from litestar.types import Scope
 from msgspec import Meta, Struct
 
 from threadkit.errors import Forbidden, Invalid
-from threadkit.http.routing import post
+from threadkit.http.routing import Router, post
 from threadkit.sending.testing import MailTest
 from threadkit.services import Services
 from threadkit.sites.admin_access import requires_operator

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Annotated, Any
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.enums import RequestEncodingType
 from litestar.params import Body, QueryParameter
@@ -12,7 +12,7 @@ from litestar.params import Body, QueryParameter
 from threadkit.errors import Invalid, ThreadKitError, Unauthenticated
 from threadkit.http.language import language_headers, words_of
 from threadkit.http.request import Request
-from threadkit.http.routing import get, post
+from threadkit.http.routing import Router, get, post
 from threadkit.services import Services
 from threadkit.setup.page import MODES, Way, document, done_page, form_page
 from threadkit.setup.service import FirstSite, LinkUsed

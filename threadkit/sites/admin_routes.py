@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency, Provide
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -13,7 +13,7 @@ from threadkit.comments.routes import CommentList
 from threadkit.comments.search import SoughtComment
 from threadkit.errors import Forbidden, InvalidParameter
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import delete, get, patch, post, put
+from threadkit.http.routing import Router, delete, get, patch, post, put
 from threadkit.ids import CommentId, PageId, UserId
 from threadkit.pages.model import LONGEST_URL, PageRef
 from threadkit.pages.parameters import PageNameParameter

@@ -1,6 +1,6 @@
 """For the owner's page: a site's keys and when they were last used, and what each of its settings is for."""
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency, Provide
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ from threadkit.clock import iso
 from threadkit.counters.model import KEY_KINDS, MINUTE_MS, KeyKind
 from threadkit.http.language import language_headers, words_of
 from threadkit.http.request import Request
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.services import Services
 from threadkit.sites.admin_access import provide_own_site, requires_owner
 from threadkit.sites.model import Site

@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from litestar import Router
 from litestar.di import NamedDependency, Provide
 from litestar.params import FromPath, JSONBody
 from msgspec import Struct
@@ -10,7 +9,7 @@ from msgspec import Struct
 from threadkit.clock import iso
 from threadkit.errors import WrongShape
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import delete, get, post
+from threadkit.http.routing import Router, delete, get, post
 from threadkit.ids import UserId, is_uuid
 from threadkit.moderation.log import LogEntry
 from threadkit.services import Services

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 import msgspec
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from msgspec import Struct
@@ -11,7 +11,7 @@ from msgspec import Struct
 from threadkit.comments.fast_lane import is_known
 from threadkit.errors import Forbidden
 from threadkit.http.request import Request
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.ids import digest
 from threadkit.services import Services
 from threadkit.sites.access import KEY_IN_ADDRESS

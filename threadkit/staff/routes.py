@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency, Provide
 from litestar.params import JSONBody
 from msgspec import Meta, Struct
@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from threadkit.clock import iso
 from threadkit.errors import WrongShape
 from threadkit.http.request import Request
-from threadkit.http.routing import delete, get, post
+from threadkit.http.routing import Router, delete, get, post
 from threadkit.services import Services
 from threadkit.staff import second_step_routes
 from threadkit.staff.access import (

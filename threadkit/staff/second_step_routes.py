@@ -2,12 +2,11 @@
 
 from typing import Annotated, Any
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 from msgspec import Meta, Struct
 
-from threadkit.http.routing import delete, get, patch, post, put
+from threadkit.http.routing import Router, delete, get, patch, post, put
 from threadkit.services import Services
 from threadkit.staff.model import SecondStepView
 from threadkit.users.second_step.model import PasskeyView, TotpDraft

@@ -2,12 +2,11 @@
 
 from typing import Annotated
 
-from litestar import Router
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 from msgspec import Meta, Struct
 
-from threadkit.http.routing import get, post
+from threadkit.http.routing import Router, get, post
 from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.users.access import knows_user, requires_user

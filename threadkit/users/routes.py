@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, JSONBody
@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from threadkit.errors import Invalid, NotFound
 from threadkit.http.parameters import as_id
-from threadkit.http.routing import delete, get, post, put
+from threadkit.http.routing import Router, delete, get, post, put
 from threadkit.ids import SessionId, UserId
 from threadkit.ratelimit.quotas import of_user
 from threadkit.services import Services

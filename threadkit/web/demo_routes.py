@@ -2,14 +2,14 @@
 
 from typing import Annotated, Any
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.params import FromPath, QueryParameter
 
 from threadkit.errors import NotFound
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.services import Services, services_of
 from threadkit.sites.model import Site
 from threadkit.web import demo_pages

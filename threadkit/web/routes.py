@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.params import FromPath, QueryParameter
 
 from threadkit.comments.fast_lane import accepts_gzip, is_known
 from threadkit.errors import NotFound, UnknownApiKey
 from threadkit.http.request import Request
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.ids import PUBLIC_KEY_PREFIX
 from threadkit.pages.model import LONGEST_URL
 from threadkit.render.access import OnlyPublicKey

@@ -1,11 +1,11 @@
 """`/mod` and `/admin`, and the files they load."""
 
-from litestar import Response, Router
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from threadkit.http.request import Request
-from threadkit.http.routing import get
+from threadkit.http.routing import Router, get
 from threadkit.services import Services
 from threadkit.web.assets import packaged_staff
 from threadkit.web.routes import FOR_EVER, AssetNotFound, answer

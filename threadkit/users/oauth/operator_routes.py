@@ -1,11 +1,10 @@
 """The operator looks at the providers that people can sign in with, and tries them out."""
 
-from litestar import Router
 from litestar.di import NamedDependency, Provide
 from litestar.params import FromPath
 from msgspec import Struct
 
-from threadkit.http.routing import get, post
+from threadkit.http.routing import Router, get, post
 from threadkit.ids import UserId
 from threadkit.services import Services
 from threadkit.sites.admin_access import provide_actor, requires_operator

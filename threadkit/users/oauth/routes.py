@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 import structlog
-from litestar import Request, Response, Router
+from litestar import Request, Response
 from litestar.datastructures import Cookie
 from litestar.di import NamedDependency
 from litestar.params import FromPath, QueryParameter
@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from threadkit import problems
 from threadkit.errors import ThreadKitError, Unauthenticated
-from threadkit.http.routing import get, post
+from threadkit.http.routing import Router, get, post
 from threadkit.services import Services
 from threadkit.users.access import bearer
 from threadkit.users.oauth.model import STATE, Outcome, ProviderReply, ProviderTrouble, cookie_name
