@@ -1,17 +1,22 @@
 """Ids of another site, thrown at everything that takes an id: answered to the byte like ids that nobody has, and nothing
 changes. THREADKIT_SOAK=1 throws 100,000. T15, G9."""
 
+import json
 import os
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
 from redis.asyncio import Redis
 
-from tests.integration.authorisation.routes import ROUTES
+from tests.fuzz.house import document
+from tests.fuzz.test_naughty_strings import resolved, sample
+from tests.integration.authorisation.routes import ROUTES, SOMEBODY
 from tests.integration.comments.test_comments import write
 from tests.integration.moderation.test_decisions import decide
 from tests.integration.moderation.test_people import abroad
@@ -29,18 +34,25 @@ TAKES_AN_ID = [
     for method, path in sorted(ROUTES)
     if path.startswith("/v1/") and re.search(rf"\{{({'|'.join(PLACES)})\}}", path)
 ]
-# Ids that stand elsewhere than in the path; ID is put in.
-ELSEWHERE: list[tuple[str, str, Any]] = [
-    ("POST", "/v1/comments", {"page_url": "https://other.example/a", "content": "x", "parent_path": ["ID"]}),
-    ("POST", "/v1/moderation/bulk", {"action": "approve", "comment_ids": ["ID"]}),
-    ("GET", "/v1/comments?page_url=https://other.example/a&around=ID", None),
-    ("GET", "/v1/comments?page_id=ID", None),
-    ("GET", "/v1/changes?page_id=ID&since=0", None),
-    ("GET", "/v1/pages/my_votes?page_id=ID", None),
-    ("POST", "/v1/notifications/read", {"ids": ["ID"]}),
-]
+# Ids that stand elsewhere than in the path, by the names that parameters and fields have in the document. With `page_id` a
+# site names its own pages, so there is nothing to find, only something that must not be there.
+IN_QUERIES = {
+    **dict.fromkeys(("comment_id", "around", "under", "reply"), "comment_id"),
+    **{name: name for name in ("page_id", "entry_id", "note_id", "job_id", "site_id")},
+}
+IN_BODIES = {"path": "comment_id", "parent_path": "comment_id", "comment_id": "comment_id", "site_id": "site_id"}
+LISTS = {
+    "/v1/moderation/bulk": "comment_id",
+    "/v1/moderation/undo": "entry_id",
+    "/v1/notifications/read": "notification_id",
+}
+ENDLESS = ("/v1/events", "/v1/moderation/events")
+PAGE = "https://other.example/a"
 # The id of a page is made of the site's own and of what was asked for.
-_DIFFERS = re.compile(r'"request_id":"\w+"|"undo":"[\d-]+"|"page_id":"[0-9a-f-]+"')
+_DIFFERS = re.compile(
+    r'"request_id":"\w+"|"undo":"[\d-]+"|"page_id":"[0-9a-f-]+"|page_id=[0-9a-f-]{36}|urn:uuid:[0-9a-f-]{36}'
+    r'|name="token" value="[\w.]+"'
+)
 
 
 @dataclass
@@ -59,7 +71,45 @@ def throws() -> list[Thrown]:
         body = BODIES.get(path, {}) if method in ("POST", "PUT", "PATCH") else None
         place = next(name for name in PLACES if f"{{{name}}}" in path)
         found.append(Thrown(method, path.replace(f"{{{place}}}", "ID"), body, place))
-    return found + [Thrown(method, path, body, "comment_id") for method, path, body in ELSEWHERE]
+    return found + list(from_document())
+
+
+def from_document() -> Iterator[Thrown]:
+    """Every call that takes an id in its query or its body, as the document of the API says."""
+    whole = document()
+    for path, operations in whole["paths"].items():
+        if not path.startswith("/v1/") or path in ENDLESS:
+            continue
+        for method, operation in operations.items():
+            parameters = {one["name"]: one for one in operation.get("parameters", ()) if one["in"] == "query"}
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            body = needed(content["schema"], whole) if content else None
+            fields = resolved(content["schema"], whole).get("properties", {}) if content else {}
+            always = {name: 0 for name, one in parameters.items() if one.get("required")}
+            page = {"page_url": PAGE} if "page_url" in {**parameters, **fields} else {}
+            for name in parameters.keys() & IN_QUERIES.keys():
+                if name != "page_id" or method == "get":
+                    asked = urlencode(always | (page if name != "page_id" else {}) | {name: "ID"})
+                    yield Thrown(method.upper(), f"{path}?{asked}", body, IN_QUERIES[name])
+            for name in fields.keys() & (IN_BODIES.keys() | {"ids"}):
+                place = LISTS[path] if name == "ids" else IN_BODIES[name]
+                is_list = "array" in json.dumps(resolved(fields[name], whole))
+                yield Thrown(method.upper(), path, {**(body or {}), **page, name: ["ID"] if is_list else "ID"}, place)
+
+
+def needed(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    """The fields that must be there."""
+    schema = resolved(schema, whole)
+    return {name: sample(schema["properties"][name], whole) for name in schema.get("required", ())}
+
+
+def test_the_document_names_calls_that_take_ids_elsewhere_than_in_their_path() -> None:
+    named = {(thrown.method, thrown.path.partition("?")[0], thrown.place) for thrown in from_document()}
+    assert ("GET", "/v1/moderation/reports", "comment_id") in named
+    assert ("POST", "/v1/moderation/bulk", "comment_id") in named
+    assert ("POST", "/v1/comments", "comment_id") in named
+    assert {place for _, _, place in named} <= set(PLACES)
+    assert len(named) > 20
 
 
 def put_in(value: Any, text: str) -> Any:
@@ -101,10 +151,12 @@ async def theirs(app: Application, http: httpx.AsyncClient, site: NewSite, redis
     }
 
 
-async def shape(caller: Person | str, http: httpx.AsyncClient, thrown: Thrown, thing: str) -> tuple[Any, ...]:
+async def shape(
+    caller: Person | str, http: httpx.AsyncClient, thrown: Thrown, thing: str, *, own: str
+) -> tuple[Any, ...]:
     """All that an answer says, but for the id that was asked for and what differs between any two answers."""
-    somebody = thrown.path.replace("{user_id}", "01a1e1d5-9217-7000-be42-7b27b41a2a52")
-    path, body = put_in(somebody, thing), put_in(thrown.body, thing)
+    path = re.sub(r"\{\w+\}", SOMEBODY, thrown.path.replace("{site_id}", own))
+    path, body = put_in(path, thing), put_in(thrown.body, thing)
     if isinstance(caller, Person):
         answer = await caller.call(thrown.method, path, body)
     else:
@@ -143,10 +195,10 @@ async def test_foreign_ids_are_answered_like_ids_that_nobody_has(
     for number in range(REQUESTS):
         thrown, caller = cases[number % len(cases)], chance.choice(callers)
         thing = chance.choice(things[thrown.place])
-        got = await shape(caller, http, thrown, thing)
+        got = await shape(caller, http, thrown, thing, own=other.site.id)
         asked = number % len(cases), callers.index(caller)
         if asked not in for_nobody:
-            for_nobody[asked] = await shape(caller, http, thrown, missing(thrown.place, number))
+            for_nobody[asked] = await shape(caller, http, thrown, missing(thrown.place, number), own=other.site.id)
         expected = for_nobody[asked]
         if got != expected:
             told_apart.append((thrown, thing, got[:2], expected[:2]))

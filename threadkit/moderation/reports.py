@@ -156,6 +156,9 @@ class ReportService:
         return [msgspec.json.decode(text, type=Report) for text in found]
 
     async def of_comment(self, site_id: SiteId, comment_id: CommentId) -> list[Report]:
+        """The reports of one comment of this site; their key does not say whose they are."""
+        if await self._comment_queries.by_id(site_id, comment_id) is None:
+            return []
         found = await self._redis.hvals(self._keys.site(site_id).comment_reports(comment_id))
         return [msgspec.json.decode(text, type=Report) for text in found]
 
