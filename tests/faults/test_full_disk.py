@@ -19,7 +19,7 @@ from tests.faults.crew import Crew
 from tests.faults.disk import Disk
 from tests.faults.writers import Thread, Writer
 from tests.folders import disk_folder
-from tests.integration.server.program import Server, environment, run
+from tests.integration.server.program import Server, environment, program
 from tests.wait import until
 
 IS_LONG = bool(os.environ.get("THREADKIT_SOAK"))
@@ -175,6 +175,6 @@ async def test_with_little_room_nothing_new_is_taken_in_and_people_can_read_dele
 
 
 def doctor_tells(crew: Crew) -> None:
-    said = run("doctor", "--data", str(crew.folder), env=crew.env).stdout
+    said = program("doctor", "--data", str(crew.folder), env=crew.env).stdout
     assert "bad     Disk space: Only 50 MB are free, and 100 MB are needed" in said, said
     assert "bad     Memory" not in said, said

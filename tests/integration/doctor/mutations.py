@@ -296,9 +296,12 @@ class Mutator:
         return await self._do("delete", self._some("appeals"))
 
     async def appeals_stray(self) -> str:
-        comment_id = self._some("comment").removeprefix("comment:")
         key = self._some("appeals")
-        return "" if await self._redis.zscore(key, comment_id) else await self._do("zadd", key, {comment_id: 5.0})
+        for _ in range(50):
+            comment_id = self._some("comment").removeprefix("comment:")
+            if await self._redis.zscore(key, comment_id) is None:
+                return await self._do("zadd", key, {comment_id: 5.0})
+        return ""
 
     async def appeals_score(self) -> str:
         key = self._some("appeals")
