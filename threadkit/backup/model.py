@@ -23,7 +23,7 @@ MOMENTARY = frozenset(
 SECRETS = frozenset(
     (
         *("session", "provider_session", "session_lock", "sessions"),
-        *("verification", "provider_state", "owner_link"),
+        *("verification", "verification_for", "provider_state", "owner_link"),
     )
 )
 

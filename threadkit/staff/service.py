@@ -89,14 +89,14 @@ class StaffService:
         contact = Contact.of(email, None)
         user = await self._sign_in.whose(contact)
         is_staff = user is not None and bool(await self._sites_of(user))
-        await self._sign_in.send_code_to(contact, device, site_name=self._server_name, deliver=is_staff)
+        await self._sign_in.send_staff_code(contact, device, site_name=self._server_name, deliver=is_staff)
 
     async def by_password(self, email: str, password: str, device: Device) -> Arrival:
         user = await self._sign_in.who_has_password(Contact.of(email, None), password, device)
         return await self.arrive(user, device)
 
     async def by_code(self, email: str, code: str, device: Device) -> Arrival:
-        return await self.arrive(await self._sign_in.who_has_code(Contact.of(email, None), code), device)
+        return await self.arrive(await self._sign_in.who_has_staff_code(Contact.of(email, None), code, device), device)
 
     async def by_passkey(self, credential: dict[str, Any], device: Device) -> Arrival:
         """With a passkey alone, which is both steps at once."""
@@ -151,7 +151,7 @@ class StaffService:
             if (await self._sign_in.who_has_password(contact, proof.password, device)).id != viewer.id:
                 raise StaffSignedOut
         elif proof.code is not None:
-            await self._sign_in.check_code(Contact.of(viewer.user.email or "", None), proof.code)
+            await self._sign_in.check_staff_code(Contact.of(viewer.user.email or "", None), proof.code, device)
         else:
             await self._check_factor(viewer, proof)
         return await self._sessions.confirm(viewer)

@@ -721,6 +721,15 @@ class GlobalKeys(_Group):
     def verification(self, email_or_phone: str) -> str:
         return f"verify:{email_or_phone}"
 
+    @key(
+        Kind.STRING,
+        "the same for something other than signing in on a site, so that neither voids the other",
+        writers="users",
+        ttl_s=600,
+    )
+    def verification_for(self, email_or_phone: str, purpose: str) -> str:
+        return f"verify:{email_or_phone}:{purpose}"
+
     @key(Kind.STRING, "what a passkey was asked to sign, and what for, as JSON", writers="users", ttl_s=300)
     def passkey_challenge(self, challenge: str) -> str:
         return f"passkey:challenge:{challenge}"

@@ -156,8 +156,10 @@ async def login(
 
 
 @post("/verify", status_code=200, summary="Confirm an address or number with a code")
-async def verify(data: JSONBody[CodeBody], services: NamedDependency[Services]) -> None:
-    await services.sign_in.confirm(data.contact, data.code)
+async def verify(
+    data: JSONBody[CodeBody], device: NamedDependency[Device], services: NamedDependency[Services]
+) -> None:
+    await services.sign_in.confirm(data.contact, data.code, device)
 
 
 @post("/forgot", status_code=200, summary="Send a code for a new password")
@@ -172,8 +174,13 @@ async def forgot(
 
 
 @post("/reset", status_code=200, summary="Set a new password with a code")
-async def reset(data: JSONBody[NewPassword], site: NamedDependency[Site], services: NamedDependency[Services]) -> None:
-    await services.sign_in.reset(site, data.contact, data.code, data.new_password)
+async def reset(
+    data: JSONBody[NewPassword],
+    site: NamedDependency[Site],
+    device: NamedDependency[Device],
+    services: NamedDependency[Services],
+) -> None:
+    await services.sign_in.reset(site, data.contact, data.code, data.new_password, device)
 
 
 def _guest(viewer: Viewer | None) -> Viewer | None:

@@ -1,4 +1,4 @@
-"""Codes sent to an address or number: six digits, ten minutes, five tries, one use."""
+"""Codes sent to an address or number, each for one purpose: six digits, ten minutes, five tries, one use."""
 
 import contextlib
 import hmac
@@ -11,7 +11,7 @@ from msgspec import Struct
 from redis.exceptions import RedisError
 
 from threadkit.clock import Clock, iso
-from threadkit.errors import Invalid
+from threadkit.errors import Invalid, TooMany
 from threadkit.ids import UserId
 from threadkit.ratelimit.model import Reservation
 from threadkit.ratelimit.quotas import Quotas
@@ -21,7 +21,7 @@ from threadkit.settings import Accounts
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.model import VerificationType
-from threadkit.users.scripts import CheckCode
+from threadkit.users.scripts import CheckCode, KeepCode, entry_of
 
 log = structlog.get_logger()
 
@@ -62,6 +62,9 @@ class _Stored(Struct, omit_defaults=True):
     created_at: str
     user_id: str | None = None
     attempts: int = 0
+    asked_by: str = ""
+    """The address that asked for it, as a keyed hash; its wrong tries and those of others are counted apart."""
+    others_attempts: int = 0
 
 
 class CodeService:
@@ -85,14 +88,17 @@ class CodeService:
         self._sender = sender
         self._digest_key = digest_key
         self._check = CheckCode(redis, keys)
+        self._keep = KeepCode(redis, keys)
         self._per_client = Window("code-client", accounts.codes_per_client_per_hour, 3600)
         self._per_target = Window("code-target", accounts.codes_per_address_per_hour, 3600, gap_s=60)
+        self._per_mailbox = Window("code-mailbox", accounts.codes_per_address_per_hour, 3600)
 
-    async def allow(self, target: str, *, client: str) -> Allowed:
-        """Count one sending, or raise. Called whether or not anybody has this address, so that nobody can tell."""
+    async def allow(self, target: str, purpose: VerificationType, *, client: str) -> Allowed:
+        """Count one sending, or raise. Called whether or not anybody has this address, so that nobody can tell. What is
+        asked for one purpose takes nothing from another."""
         spent = [
             await self._windows.spend(self._per_client, client),
-            await self._windows.spend(self._per_target, self._digest(target)[:32]),
+            await self._windows.spend(self._per_target, self._digest(f"{target}:{purpose}")[:32]),
         ]
         return Allowed(spent, await self._quotas.reserve("codes", client))
 
@@ -103,20 +109,36 @@ class CodeService:
         *,
         site_name: str,
         allowed: Allowed,
+        asked_by: str,
         user_id: UserId | None = None,
         deliver: bool = True,
     ) -> None:
-        """A fresh code; the one before it is void. What was allowed is given back when it cannot be sent."""
+        """A fresh code; the one before it for the same purpose is void. What was allowed is given back when it cannot be
+        sent.
+
+        An address gets only so many codes an hour, for whatever purpose. What is asked beyond that is not sent, voids
+        nothing, and looks to whoever asked as if it had been: whether it is sent can depend on there being an account."""
         code = f"{secrets.randbelow(1_000_000):06d}"
-        stored = _Stored(self._digest(f"{target}:{code}"), purpose, iso(self._clock.now_ms()), user_id)
+        now = iso(self._clock.now_ms())
+        stored = _Stored(self._digest(f"{target}:{code}"), purpose, now, user_id, asked_by=asked_by)
+        spent_by_sending: list[Spent] = []
 
         async def give_back() -> None:
             await self._quotas.release(allowed.reservation)
-            for spent in allowed.spent:
+            for spent in [*allowed.spent, *spent_by_sending]:
                 await self._windows.give_back(spent)
 
         try:
-            await self._redis.set(self._keys.shared.verification(target), msgspec.json.encode(stored), ex=LIFE_S)
+            is_over = False
+            if deliver:
+                try:
+                    spent_by_sending.append(await self._windows.spend(self._per_mailbox, self._digest(target)[:32]))
+                except TooMany:
+                    is_over = True
+            if is_over:
+                await self._keep(target, purpose, msgspec.json.encode(stored), life_s=LIFE_S)
+                return
+            await self._redis.set(entry_of(self._keys, target, purpose), msgspec.json.encode(stored), ex=LIFE_S)
         except (RedisError, OSError):
             with contextlib.suppress(RedisError, OSError):  # what cannot be given back now is so soon by itself
                 await give_back()
@@ -124,10 +146,16 @@ class CodeService:
         if deliver:
             self._sender.send_code(target, code, purpose=purpose, site_name=site_name, on_failed=give_back)
 
-    async def check(self, target: str, purpose: VerificationType, code: str, *, use_up: bool) -> None:
+    async def check(self, target: str, purpose: VerificationType, code: str, *, client: str, use_up: bool) -> None:
         """Raise unless this is the code. Only `use_up` ends it, for a caller who may still have to ask for a name."""
         reply = await self._check(
-            target, purpose, self._digest(f"{target}:{code.strip()[:16]}"), most_wrong=MOST_WRONG, use_up=use_up
+            target,
+            purpose,
+            self._digest(f"{target}:{code.strip()[:16]}"),
+            client=client,
+            oldest=iso(self._clock.now_ms() - LIFE_S * 1000),
+            most_wrong=MOST_WRONG,
+            use_up=use_up,
         )
         if reply in ("MISSING", "WRONG"):
             log.warning("sign_in_failed", way="code", to=masked(target), reason=reply.lower())

@@ -9,6 +9,7 @@ _PURPOSES: dict[VerificationType, Purpose] = {
     "email": "sign_in",
     "phone": "sign_in",
     "password_reset": "password_reset",
+    "staff": "sign_in",
 }
 
 

@@ -211,9 +211,11 @@ class SessionView(Struct, frozen=True, kw_only=True):
     is_current: bool
 
 
-VerificationType = Literal["email", "phone", "password_reset"]
+VerificationType = Literal["email", "phone", "password_reset", "staff"]
+"""What a code is for. Those for an address or number sign in, and show whose it is; `staff` opens the pages for staff."""
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+")
+_GUEST = re.compile(rf"{GUEST_PREFIX}-[a-z0-9]{{10}}(?:-|$)")
 
 
 def check_username(name: str) -> str:
@@ -251,11 +253,13 @@ def username_with_suffix(name: str, user_id: UserId) -> str:
     return f"{name[: LONGEST_NAME - 9].rstrip('-_')}-{user_id[-8:]}"
 
 
-def guest_name(wanted: str | None) -> str:
-    """`__anon-` and ten random characters, then the name somebody gave. Two guests never share all of it."""
-    text = unicodedata.normalize("NFKC", (wanted or "")[:200]).strip().lower()
+def guest_name(wanted: str | None, *, instead_of: str = "") -> str:
+    """`__anon-` and ten random characters, then the name somebody gave. Two guests never share all of it, and one who
+    changes theirs keeps the random part."""
+    front = _GUEST.match(instead_of)
+    text = unicodedata.normalize("NFKC", _GUEST.sub("", wanted or "")[:200]).strip().lower()
     kept = "".join(character for character in text if character.isalnum() or character in "-_")[:LONGEST_NAME]
-    return f"{GUEST_PREFIX}-{random_text(10)}" + (f"-{kept}" if kept else "")
+    return (front[0].rstrip("-") if front else f"{GUEST_PREFIX}-{random_text(10)}") + (f"-{kept}" if kept else "")
 
 
 def name_key(name: str) -> str:

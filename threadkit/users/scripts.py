@@ -1,7 +1,7 @@
 """Atomic writes of users and their sessions."""
 
 from itertools import chain
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -100,13 +100,41 @@ class CheckCode(_UserScript):
     repeatable = False
 
     async def __call__(
-        self, target: str, purpose: VerificationType, digest: str, *, most_wrong: int, use_up: bool
+        self,
+        target: str,
+        purpose: VerificationType,
+        digest: str,
+        *,
+        client: str,
+        oldest: str,
+        most_wrong: int,
+        use_up: bool,
     ) -> str:
         return str(
             await self._run(
-                keys=[self._keys.shared.verification(target)], args=[purpose, digest, most_wrong, int(use_up)]
+                keys=[entry_of(self._keys, target, purpose)],
+                args=[purpose, digest, most_wrong, int(use_up), client, oldest],
             )
         )
+
+
+class KeepCode(_UserScript):
+    file = "keep_code.lua"
+
+    async def __call__(self, target: str, purpose: VerificationType, unsent: bytes, *, life_s: int) -> None:
+        await self._run(keys=[entry_of(self._keys, target, purpose)], args=[unsent.decode(), life_s])
+
+
+def entry_of(keys: Keys, target: str, purpose: VerificationType) -> str:
+    """Where a code is kept: those that sign in under the address or number alone."""
+    if purpose in ("email", "phone"):
+        return keys.shared.verification(target)
+    return keys.shared.verification_for(target, purpose)
+
+
+def entries_of(keys: Keys, target: str) -> list[str]:
+    """Wherever a code for an address or number may be."""
+    return list({entry_of(keys, target, purpose) for purpose in get_args(VerificationType)})
 
 
 class ChangeProfile(_UserScript):

@@ -23,11 +23,12 @@ from threadkit.users.model import (
     check_avatar_url,
     check_links,
     check_username,
+    guest_name,
     normal_email,
 )
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
-from threadkit.users.scripts import EndSessions, RemoveUser
+from threadkit.users.scripts import EndSessions, RemoveUser, entries_of
 from threadkit.users.second_step.queries import FactorQueries
 
 
@@ -136,7 +137,9 @@ class UserService:
     ) -> User:
         """Absent means unchanged; an empty avatar address takes the avatar away; links replace all links."""
         after = user
-        if name is not None and name != user.name:
+        if name is not None and user.is_guest:
+            after = replace(after, name=guest_name(name, instead_of=user.name))
+        elif name is not None and name != user.name:
             after = replace(after, name=check_username(name), username_set=True)
         elif name is not None:
             after = replace(after, username_set=True)
@@ -181,9 +184,8 @@ class UserService:
             await self._redis.srem(self._keys.user(other).blocked_by(), user.id)
         for other in await self._redis.smembers(keys.blocked_by()):
             await self._redis.srem(self._keys.user(other).blocked(), user.id)
-        await self._redis.unlink(
-            *(self._keys.shared.verification(found) for found in (user.email, user.phone, user.id) if found)
-        )
+        for held in filter(None, (user.email, user.phone)):
+            await self._redis.unlink(*entries_of(self._keys, held))
         await self._registry.release_all(user)
         await self._remove(user.id)
         # What was under way when the sessions ended.

@@ -28,6 +28,7 @@ from threadkit.users.model import (
     EmailTaken,
     User,
     UsernameTaken,
+    VerificationType,
     check_avatar_url,
     check_username,
     guest_name,
@@ -137,25 +138,27 @@ class SignIn:
 
     async def send_code(self, site: Site, contact: Contact, device: Device) -> None:
         _require(site.settings.auth.email if contact.kind == "email" else site.settings.auth.phone)
-        allowed = await self._codes.allow(contact.value, client=device.client)
-        await self._codes.send(contact.value, contact.kind, site_name=site.name, allowed=allowed)
+        allowed = await self._codes.allow(contact.value, contact.kind, client=device.client)
+        await self._codes.send(
+            contact.value, contact.kind, site_name=site.name, allowed=allowed, asked_by=device.client
+        )
 
     async def by_code(
         self, site: Site, contact: Contact, code: str, name: str | None, device: Device, *, guest: Viewer | None
     ) -> AuthResponse:
         """A known address signs in; an unknown one becomes an account, and a guest who proves one keeps being who they are."""
         _require(site.settings.auth.email if contact.kind == "email" else site.settings.auth.phone)
-        await self._codes.check(contact.value, contact.kind, code, use_up=False)
+        await self._check_code(contact, code, device, use_up=False)
         user = await self._behind(contact)
         if user is not None:
-            await self._codes.check(contact.value, contact.kind, code, use_up=True)
+            await self._check_code(contact, code, device)
             return await self._sessions.open(await self._proved(user, contact), site.id, device)
         if not name:
             raise NameRequired
         check_username(name)
         if not await self._registry.is_free(name, for_user=guest.id if guest else None):
             raise UsernameTaken
-        await self._codes.check(contact.value, contact.kind, code, use_up=True)
+        await self._check_code(contact, code, device)
         if guest:
             member = _with_contact(
                 replace(guest.user, name=name, provider=contact.kind, username_set=True), contact, proved=True
@@ -183,8 +186,15 @@ class SignIn:
             user = await self._registry.create(self._new_user(name, contact, proved=False))
         await self._redis.set(self._keys.user(user.id).password(), hashed)
         with contextlib.suppress(TooMany):  # the account is there; the code can be asked for later
-            allowed = await self._codes.allow(contact.value, client=device.client)
-            await self._codes.send(contact.value, contact.kind, site_name=site.name, allowed=allowed, user_id=user.id)
+            allowed = await self._codes.allow(contact.value, contact.kind, client=device.client)
+            await self._codes.send(
+                contact.value,
+                contact.kind,
+                site_name=site.name,
+                allowed=allowed,
+                asked_by=device.client,
+                user_id=user.id,
+            )
         return await self._sessions.open(user, site.id, device)
 
     async def by_password(self, site: Site, contact: Contact, password: str, device: Device) -> AuthResponse:
@@ -213,28 +223,30 @@ class SignIn:
             await self._redis.set(self._keys.user(user.id).password(), await self._passwords.hash(password))
         return user
 
-    async def check_code(self, contact: Contact, code: str) -> None:
-        await self._codes.check(contact.value, contact.kind, code, use_up=True)
+    async def check_staff_code(self, contact: Contact, code: str, device: Device) -> None:
+        await self._check_code(contact, code, device, purpose="staff")
 
-    async def who_has_code(self, contact: Contact, code: str) -> User:
-        """Whose address was proved by this code, on whatever site."""
-        await self.check_code(contact, code)
+    async def who_has_staff_code(self, contact: Contact, code: str, device: Device) -> User:
+        """Whose address was proved by a code for the pages for staff."""
+        await self.check_staff_code(contact, code, device)
         user = await self._behind(contact)
         if user is None:
             raise InvalidCredentials
         return await self._proved(user, contact)
 
-    async def send_code_to(self, contact: Contact, device: Device, *, site_name: str, deliver: bool) -> None:
+    async def send_staff_code(self, contact: Contact, device: Device, *, site_name: str, deliver: bool) -> None:
         """The same to everybody who asks, whether it is delivered or not."""
-        allowed = await self._codes.allow(contact.value, client=device.client)
-        await self._codes.send(contact.value, contact.kind, site_name=site_name, allowed=allowed, deliver=deliver)
+        allowed = await self._codes.allow(contact.value, "staff", client=device.client)
+        await self._codes.send(
+            contact.value, "staff", site_name=site_name, allowed=allowed, asked_by=device.client, deliver=deliver
+        )
 
     async def whose(self, contact: Contact) -> User | None:
         return await self._behind(contact)
 
-    async def confirm(self, contact: Contact, code: str) -> None:
+    async def confirm(self, contact: Contact, code: str, device: Device) -> None:
         """Show that an address is one's own."""
-        await self._codes.check(contact.value, contact.kind, code, use_up=True)
+        await self._check_code(contact, code, device)
         user = await self._behind(contact)
         if user is not None:
             await self._registry.change(user, _with_contact(user, contact, proved=True))
@@ -243,7 +255,7 @@ class SignIn:
         """Send a code to whoever has this address; the answer is the same when nobody does."""
         _require(site.settings.auth.password)
         await self._windows.spend(self._resets_per_client, device.client)
-        allowed = await self._codes.allow(contact.value, client=device.client)
+        allowed = await self._codes.allow(contact.value, "password_reset", client=device.client)
         user = await self._behind(contact)
         # For nobody a code is made and not sent, so that guessing it is answered the same way.
         await self._codes.send(
@@ -251,17 +263,18 @@ class SignIn:
             "password_reset",
             site_name=site.name,
             allowed=allowed,
+            asked_by=device.client,
             user_id=user.id if user else None,
             deliver=user is not None,
         )
 
-    async def reset(self, site: Site, contact: Contact, code: str, password: str) -> None:
+    async def reset(self, site: Site, contact: Contact, code: str, password: str, device: Device) -> None:
         """A new password; whoever was signed in with the old one is out."""
         _require(site.settings.auth.password)
         check_password(password, about=(contact.value, site.name))
-        await self._codes.check(contact.value, "password_reset", code, use_up=False)
+        await self._check_code(contact, code, device, purpose="password_reset", use_up=False)
         hashed = await self._passwords.hash(password)
-        await self._codes.check(contact.value, "password_reset", code, use_up=True)
+        await self._check_code(contact, code, device, purpose="password_reset")
         user = await self._behind(contact)
         if user is None:
             return
@@ -384,6 +397,17 @@ class SignIn:
         )
 
     # What the ways in share
+
+    async def _check_code(
+        self,
+        contact: Contact,
+        code: str,
+        device: Device,
+        *,
+        purpose: VerificationType | None = None,
+        use_up: bool = True,
+    ) -> None:
+        await self._codes.check(contact.value, purpose or contact.kind, code, client=device.client, use_up=use_up)
 
     async def _behind(self, contact: Contact) -> User | None:
         if contact.kind == "email":

@@ -11,8 +11,10 @@ from tests.make import ManualClock
 from tests.people import Letterbox, guest, post
 from threadkit.app import Application
 from threadkit.sites.model import NewSite
+from threadkit.sites.roles import Role
 
 ADA = "ada@example.org"
+HERE = {"origin": "http://comments.test"}
 
 
 async def ask(http: httpx.AsyncClient, site: NewSite, email: str = ADA) -> None:
@@ -78,16 +80,17 @@ async def test_the_sixth_try_fails_even_with_the_right_code_s3_05(
 
 
 async def test_a_crowd_of_guessers_gets_five_tries_s3_05(
-    app: Application, http: httpx.AsyncClient, new_site: NewSite, letterbox: Letterbox
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, letterbox: Letterbox, redis: Redis
 ) -> None:
     """Ten thousand guesses in the issue's words; each is one script call, so the store decides, not the number."""
     await ask(http, new_site)
+    asker = json.loads(str(await redis.get(f"verify:{ADA}")))["asked_by"]
     code = letterbox.newest_code()
     codes = app.services.sign_in._codes
     guesses = [f"{number:06d}" for number in range(10_000) if f"{number:06d}" != code]
     results: list[BaseException | None] = []
     for start in range(0, len(guesses), 500):
-        tries = [codes.check(ADA, "email", guess, use_up=True) for guess in guesses[start : start + 500]]
+        tries = [codes.check(ADA, "email", guess, client=asker, use_up=True) for guess in guesses[start : start + 500]]
         results += await asyncio.gather(*tries, return_exceptions=True)
     evaluated = [result for result in results if type(result).__name__ == "WrongCode"]
     assert len(evaluated) == 5
@@ -220,3 +223,82 @@ async def test_a_name_that_is_taken_does_not_cost_the_code(
     refused = await use(http, new_site, code, name="TAKEN")
     assert (refused.status_code, refused.json()["error"]) == (409, "Username already taken")
     assert (await use(http, new_site, code, name="free")).status_code == 200
+
+
+async def test_nobody_voids_a_sign_in_code_by_asking_for_another_kind(
+    http: httpx.AsyncClient, new_site: NewSite, letterbox: Letterbox, clock: ManualClock
+) -> None:
+    """Neither of these sends anything to somebody who has no account, so nobody would know why the code is void."""
+    await ask(http, new_site)
+    code = letterbox.newest_code()
+    for _ in range(3):
+        clock.advance(seconds=61)
+        assert (await http.post("/v1/staff/code", json={"email": ADA}, headers=HERE)).status_code == 200
+        assert (await post(http, new_site, "/v1/auth/forgot", {"email": ADA})).status_code == 200
+    assert len(letterbox.mails) == 1
+    assert (await use(http, new_site, code, name="ada")).status_code == 200
+    clock.advance(seconds=61)
+    await ask(http, new_site)
+    assert len(letterbox.mails) == 2, "nor did it cost the address what it may be sent"
+
+
+async def test_a_code_opens_only_what_it_was_asked_for(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, letterbox: Letterbox
+) -> None:
+    await ask(http, new_site)
+    member = (await use(http, new_site, letterbox.newest_code(), name="ada")).json()["user"]["id"]
+    await app.services.roles.grant(new_site.site.id, member, Role.MODERATOR)
+    assert (await http.post("/v1/staff/code", json={"email": ADA}, headers=HERE)).status_code == 200
+    body = {"email": ADA, "code": letterbox.newest_code()}
+    assert (await use(http, new_site, body["code"])).json()["error"] == "No verification code found"
+    opened = [await http.post("/v1/staff/sign-in", json=body, headers=HERE) for _ in range(2)]
+    assert [one.status_code for one in opened] == [200, 400], "and that once"
+
+
+async def test_wrong_tries_of_others_leave_the_code_to_the_one_who_asked(
+    http: httpx.AsyncClient, new_site: NewSite, letterbox: Letterbox
+) -> None:
+    await ask(http, new_site)
+    code = letterbox.newest_code()
+    wrong = "000000" if code != "000000" else "111111"
+    body = {"email": ADA, "code": wrong}
+    said = [
+        (await post(http, new_site, "/v1/auth/verify-otp", body, **{"x-forwarded-for": f"203.0.113.{number}"})).json()
+        for number in range(7)
+    ]
+    assert [one["error"] for one in said] == ["Invalid verification code"] * 5 + ["No verification code found"] * 2
+    assert (await use(http, new_site, code, name="ada")).status_code == 200
+
+
+async def test_asking_once_more_than_an_address_may_be_sent_voids_nothing(
+    http: httpx.AsyncClient, new_site: NewSite, letterbox: Letterbox, clock: ManualClock
+) -> None:
+    await ask(http, new_site)
+    await use(http, new_site, letterbox.newest_code(), name="ada")
+    clock.advance(seconds=61)
+    await post(http, new_site, "/v1/auth/forgot", {"email": ADA})
+    code = letterbox.newest_code()
+    stranger = {"x-forwarded-for": "203.0.113.9"}
+    for path in ("/v1/auth/send-otp", "/v1/auth/forgot", "/v1/auth/forgot"):
+        clock.advance(seconds=61)
+        assert (await post(http, new_site, path, {"email": ADA}, **stranger)).status_code == 200
+    assert len(letterbox.mails) == 3, "of four that were asked for"
+    body = {"email": ADA, "code": code, "new_password": "a much better one"}
+    assert (await post(http, new_site, "/v1/auth/reset", body)).status_code == 200
+
+
+async def test_a_code_that_was_kept_is_good_for_ten_minutes_all_the_same(
+    http: httpx.AsyncClient, new_site: NewSite, letterbox: Letterbox, clock: ManualClock
+) -> None:
+    await ask(http, new_site)
+    await use(http, new_site, letterbox.newest_code(), name="ada")
+    clock.advance(seconds=61)
+    await ask(http, new_site)
+    await post(http, new_site, "/v1/auth/forgot", {"email": ADA})
+    code = letterbox.newest_code()
+    clock.advance(seconds=560)
+    await post(http, new_site, "/v1/auth/forgot", {"email": ADA})
+    clock.advance(seconds=60)
+    assert len(letterbox.mails) == 3
+    body = {"email": ADA, "code": code, "new_password": "a much better one"}
+    assert (await post(http, new_site, "/v1/auth/reset", body)).status_code == 400

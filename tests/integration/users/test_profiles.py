@@ -254,3 +254,23 @@ async def test_create_user_is_for_the_secret_key_and_knows_its_rules(
     ):
         answer = await http.post("/v1/admin/create-user", json=body, headers={"projectid": new_site.secret_key})
         assert answer.status_code == 400, body
+
+
+async def test_a_guest_who_changes_their_name_stays_recognisable_as_a_guest(
+    http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    visitor = await guest(http, new_site, "bob")
+    prefix = visitor.name[: len("__anon-") + 10]
+    for wanted, name in (("ada", f"{prefix}-ada"), ("", prefix), (f"{prefix}-Eve", f"{prefix}-eve")):
+        answer = await visitor.call("PUT", "/v1/users/me", {"name": wanted})
+        assert (answer.status_code, answer.json()["name"]) == (200, name)
+    assert (await http.get(f"/v1/users/{visitor.id}", headers={"projectid": visitor.key})).json()["name"] == name
+    await create(http, new_site, "ada")
+
+
+async def test_a_guest_who_takes_up_another_guests_name_does_not_become_them(
+    http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    bob, other = await guest(http, new_site, "bob"), await guest(http, new_site, "eve")
+    renamed = await other.call("PUT", "/v1/users/me", {"name": bob.name})
+    assert renamed.json()["name"].startswith(other.name[: len("__anon-") + 10])
