@@ -1,4 +1,4 @@
-"""Any 10,000 characters are rendered or refused within the promised time (rows T11, G7)."""
+"""Any 10,000 characters are rendered within the promised time (rows T11, G7)."""
 
 import contextlib
 import csv
@@ -139,7 +139,7 @@ def took_ms(source: str) -> float:
     return least
 
 
-def test_every_hostile_shape_is_rendered_or_refused_in_time() -> None:
+def test_every_hostile_shape_is_rendered_in_time() -> None:
     warm_up()
     slow = {name: took_ms(make(LENGTH)) for name, make in SHAPES.items()}
     # A machine that runs other tests beside this one is slower by more than any measure of it tells; what this
@@ -149,7 +149,7 @@ def test_every_hostile_shape_is_rendered_or_refused_in_time() -> None:
 
 
 @pytest.mark.timeout(FUZZED_S + 120)
-def test_mixtures_of_hostile_shapes_are_rendered_or_refused_in_time() -> None:
+def test_mixtures_of_hostile_shapes_are_rendered_in_time() -> None:
     """THREADKIT_SOAK=1 goes on for ten minutes, and elsewhere each time."""
     warm_up()
     dice, makers = Random() if FUZZED_S > 60 else Random(7), list(SHAPES.values())
@@ -165,14 +165,13 @@ def test_mixtures_of_hostile_shapes_are_rendered_or_refused_in_time() -> None:
 
 
 def test_hosts_are_paid_for_by_the_letters_that_dns_writes_otherwise() -> None:
-    with pytest.raises(TooComplex):
-        render(hosts(LENGTH))
+    assert render(hosts(LENGTH)).links < 20
     assert render("http://президент.рф/пример " * 20).links == 20
 
 
 def test_finding_mentions_is_bounded_by_the_same_budget() -> None:
-    with pytest.raises(TooComplex):
-        find_mentions("@a *" * 2500)
+    assert find_mentions("@bob " + "@a *" * 2500 + "@eve") == ["bob", "a"]
+    assert find_mentions("@bob " + "*" * 9000 + " @eve") == ["bob", "eve"]
 
 
 def test_html_is_at_most_four_times_the_source_and_two_kilobytes() -> None:

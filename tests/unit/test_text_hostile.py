@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from threadkit.ids import is_uuid
-from threadkit.text import TooComplex, clean_source, render, sanitize
+from threadkit.text import clean_source, render, sanitize
 
 CORPORA = Path(__file__).parents[2].parent / "shared" / "data" / "hostile"
 
@@ -87,16 +87,10 @@ def payloads() -> Iterator[str]:
 
 
 def test_no_payload_survives_rendering_and_what_is_rendered_is_clean_already() -> None:
-    rendered = 0
     for payload in payloads():
-        try:
-            html = render(payload).html
-        except TooComplex:
-            continue
-        rendered += 1
+        html = render(payload).html
         assert_harmless(html)
         assert sanitize(html) == html, payload
-    assert rendered >= 0.99 * sum(1 for _ in payloads())
 
 
 def test_no_payload_survives_as_html_that_somebody_else_made() -> None:

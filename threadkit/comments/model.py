@@ -52,7 +52,7 @@ class CommentTooLong(Invalid):
 
 
 class CommentTooComplex(Invalid):
-    """This text is too intricate to be shown. Use less formatting."""
+    """This comment has too many special characters, such as & and <."""
 
     code = "comment_too_complex"
 

@@ -26,7 +26,7 @@ class Rerendered(Struct):
     changed: int = 0
     """How many of the rendered ones look otherwise now."""
     too_complex: list[CommentId] = []
-    """These keep the HTML they have, because their text would be refused today."""
+    """These keep the HTML they have, because their new HTML would be too long."""
 
 
 class Rerendering:

@@ -11,18 +11,18 @@ from markdown_it.utils import EnvType, OptionsDict
 from msgspec import Struct
 
 from threadkit.ids import is_uuid
-from threadkit.text import budget as price
 from threadkit.text.budget import Budget, TooComplex
 from threadkit.text.hygiene import drop_unwanted
 from threadkit.text.parser import MAX_LINKS, MAX_NESTING, Parser
-from threadkit.text.sanitiser import is_language_class, is_outside_link, sanitize
+from threadkit.text.sanitiser import is_language_class, is_outside_link, sanitize, sanitize_plain
 
-RENDER_VERSION = 1
+RENDER_VERSION = 2
 """Stored beside the HTML; raise it when the same source would give other HTML, and `threadkit rerender` does the rest."""
 
 MAX_MENTIONS = 10
 
 _PERHAPS_MENTION = re.compile("@[A-Za-z0-9]")
+_BLANK_LINES = re.compile(r"\n[ \t]*\n\s*?(?=[^\n]|$)")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -38,24 +38,25 @@ class Rendered(Struct, frozen=True):
 def render(source: str, *, mentions: Mapping[str, str] | None = None) -> Rendered:
     """Safe HTML for Markdown source. `mentions` gives user ids for names in lower case.
 
-    HTML is at most 4 × the source in bytes + 2 kB, with at most 50 links; whatever would break these limits or take
-    too long raises TooComplex.
+    HTML is at most 4 × the source in bytes + 2 kB, with at most 50 links. What would take too long is shown as it was
+    typed. TooComplex is raised when even so the HTML would be too long, as for thousands of `&`.
     """
     source = _SURROGATES.sub("\ufffd", source)
-    budget = Budget()
-    tokens = _parser().read(source, budget)
+    tokens, rest = _parser().read(source, Budget())
     page = _Page(mentions or {})
     page.shape(tokens)
 
     limit = 4 * len(source.encode()) + 2048
     html = _writer.render(tokens, _parser().options, {})
-    if len(html) > limit:
-        raise TooComplex("too much formatting")
-    budget.spend(_price_of_sanitising(html))
-    html = sanitize(html)
-    if len(html.encode()) > limit:
-        raise TooComplex("too much formatting")
-    return Rendered(html=html, text=page.text, mentioned=page.mentioned, links=page.links)
+    plain = _plain(rest)
+    if len(html.encode()) + len(plain.encode()) > limit:
+        page, html, plain = _Page({}), "", _plain(source)
+        rest = source
+        if len(plain.encode()) > limit:
+            raise TooComplex
+    html = sanitize(html) + sanitize_plain(plain)
+    text = f"{page.text}\n{rest}".strip()
+    return Rendered(html=html, text=text, mentioned=page.mentioned, links=page.links)
 
 
 def find_mentions(source: str) -> list[str]:
@@ -63,7 +64,7 @@ def find_mentions(source: str) -> list[str]:
     if not _PERHAPS_MENTION.search(source):
         return []
     page = _Page({})
-    page.shape(_parser().read(source, Budget()))
+    page.shape(_parser().read(source, Budget()).tokens)
     return page.mentioned
 
 
@@ -119,12 +120,9 @@ class _Page:
                 yield token
 
     def _is_counted(self, href: str) -> bool:
-        if not is_outside_link(href):
-            return False
-        self.links += 1
-        if self.links > MAX_LINKS:
-            raise TooComplex(f"more than {MAX_LINKS} links")
-        return True
+        is_one = is_outside_link(href) and self.links < MAX_LINKS
+        self.links += is_one
+        return is_one
 
     def _image(self, token: Token, *, in_link: bool) -> Iterator[Token]:
         """A link in its place: showing it would tell a stranger's server who reads this page."""
@@ -198,6 +196,12 @@ def _escape(text: str) -> str:
     return drop_unwanted(text).replace("&", "&amp;").replace("<", "&lt;")
 
 
+def _plain(text: str) -> str:
+    """Text as it was typed: its paragraphs and its lines."""
+    paragraphs = [part.strip("\n") for part in _BLANK_LINES.split(text)]
+    return "".join(f"<p>{_escape(part).replace(chr(10), '<br>')}</p>" for part in paragraphs if part)
+
+
 def _words(tokens: list[Token]) -> str:
     parts = []
     for token in tokens:
@@ -211,12 +215,3 @@ def _words(tokens: list[Token]) -> str:
             case _:
                 parts.append(token.content)
     return "".join(parts)
-
-
-def _price_of_sanitising(html: str) -> float:
-    return (
-        html.count("<") * price.TAG
-        + html.count("&") * price.ENTITY
-        + html.count('="') * price.ATTRIBUTE
-        + len(html) * price.CHARACTER
-    )

@@ -271,10 +271,7 @@ async def test_strange_texts_are_kept_whole_and_harmless(
     posted = 0
     for name, text in TEXTS.items():
         answer = await ada.call("POST", "/v1/comments", {"page_url": URL, "content": text})
-        assert answer.status_code in (200, 400), (name, answer.text)
-        if answer.status_code == 400:
-            assert answer.json()["code"] == "comment_too_complex", (name, answer.text)
-            continue
+        assert answer.status_code == 200, (name, answer.text)
         posted += 1
         comment = answer.json()["comment"]
         for character in "\u202a\u202b\u202d\u202e\x00\x1b\r\ufffe":
@@ -285,7 +282,6 @@ async def test_strange_texts_are_kept_whole_and_harmless(
         assert thread["tree"]["c"][-1]["t"] == comment["t"], name
         edited = await ada.call("PUT", f"/v1/comments/{comment['i']}", {"content": text})
         assert (edited.status_code, edited.json()["t"], edited.json()["h"]) == (200, comment["t"], comment["h"]), name
-    assert posted >= 12
     await still_fine(http, new_site, redis, posted)
 
 
