@@ -70,6 +70,29 @@ async def test_an_appeal_is_decided_by_somebody_else(room: Newsroom) -> None:
         desk.is_silent()
 
 
+@pytest.mark.parametrize("view", ["Reports", "Appeals", "Comments", "person"])
+async def test_every_view_sends_the_text_that_it_showed(room: Newsroom, view: str) -> None:
+    ada, ben, mona = room.author("ada"), room.author("ben"), room.staff("mona")
+    comment = room.talk.post("Harmless", ada)
+    if view == "Appeals":
+        room.talk.call("POST", f"/v1/moderation/reject/{comment}", room.staff("mia"), {})
+        room.talk.call("POST", f"/v1/comments/{comment}/appeal", ada, {"text": "Why?"})
+    else:
+        room.talk.call("POST", f"/v1/comments/{comment}/report", ben, {"reason": "spam"})
+    desk = await room.desk(mona, f"#/people/id={ada.id}" if view == "person" else "")
+    if view != "person":
+        await desk.go(view)
+    await expect(desk.card("Harmless")).to_be_visible()
+    room.talk.call("PUT", f"/v1/comments/{comment}", ada, {"content": "Buy pills"})
+    await desk.do("Harmless", {"Reports": "Leave it", "Appeals": "Grant"}.get(view, "Reject")).click()
+    await expect(desk.card("Buy pills")).to_contain_text("The author has changed the text meanwhile")
+    status = "rejected" if view == "Appeals" else "approved"
+    assert room.talk.call("GET", f"/v1/moderation/comments/{comment}", mona)["item"]["status"] == status
+    await desk.do("Buy pills", {"Appeals": "Decline"}.get(view, "Reject")).click()
+    await expect(desk.toast("Declined" if view == "Appeals" else "Rejected")).to_be_visible()
+    desk.is_silent("409")
+
+
 async def test_comments_are_found_by_text_author_page_and_status(room: Newsroom) -> None:
     ada, ben, mona = room.author("ada"), room.author("ben"), room.staff("mona")
     room.talk.post("Apples are red", ada)

@@ -118,12 +118,13 @@ class Moderation:
             return 404
         if action in ("approve", "delete") and case.appeal == "open" and self._is_partial(case, by):
             return 403
-        if action == "approve" and case.status == "rejected" and case.author is by:
+        if action == "approve" and case.author is by and (case.status == "rejected" or case.reporters):
             return 403
         if action == "delete":
             self._delete_as_moderator(case, by)
             return 200
-        self._close(case, "upheld" if BECOMES[action] == "rejected" else "dismissed", by, is_kept=True)
+        verdict = "upheld" if BECOMES[action] == "rejected" else "dismissed"
+        self._close(case, verdict if case.author is not by else None, by, is_kept=True)
         self._note(action, case, BECOMES[action], by)
         if case.status == "approved" and case.appeal == "open":
             case.appeal = "granted"
@@ -133,6 +134,12 @@ class Moderation:
         if not by.is_moderator:
             return 403, 0
         closed = len(case.reporters)
+        if case.author is by and (case.reporters or case.status == "rejected"):
+            return 403, 0
+        if case.may_be_appealed and case.status == "pending":
+            return self.decide(case, "approve", by), closed
+        if closed and case.status != "approved":
+            return 409, 0
         if closed:
             self._close(case, "dismissed", by, is_kept=True)
             self._add("dismiss_reports", case, by=by)

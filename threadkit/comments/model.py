@@ -183,15 +183,30 @@ class Comment(Struct, frozen=True, kw_only=True):
     def score(self) -> int:
         return self.upvotes - self.downvotes
 
+    def text_seen(self, seen: str | None) -> str | None:
+        """The `updated_at` of the text that is decided about. A decision that names none is about the text of the appeal,
+        while one waits. Raises CommentChanged when its author has written another since."""
+        if seen is None and self.appeal_state == "open":
+            if from_iso(self.updated_at) > (self.appealed_ms or 0):
+                raise CommentChanged
+            return self.updated_at
+        if seen not in (None, self.updated_at):
+            raise CommentChanged
+        return seen
+
+    @property
+    def is_hidden_by_reports(self) -> bool:
+        return self.status is Status.PENDING and (self.report_weight or 0) >= HIDE_AT
+
     @property
     def may_be_appealed(self) -> bool:
         """Turned down, or hidden because several people reported it, and its author has not asked before."""
-        is_hidden = self.status is Status.PENDING and (self.report_weight or 0) >= HIDE_AT
-        return self.appeal_state is None and (is_hidden or self.status is Status.REJECTED)
+        return self.appeal_state is None and (self.is_hidden_by_reports or self.status is Status.REJECTED)
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """What the people are told whose reports are closed. It is a verdict on them when a moderator has looked."""
+    """What the people are told whose reports are closed. It is a verdict on them when a moderator has looked who did not
+    write the comment."""
 
     comment_id: CommentId
     outcome: Literal["stays", "removed"]
@@ -283,7 +298,8 @@ class Replies(Struct, omit_defaults=True):
 class CommentItem(Struct):
     """A comment in a list over pages. `page_url` is there to be followed, so it is empty unless it is a web address.
 
-    The rest is for its author, about a comment that others do not see: why, and whether another look can be asked for."""
+    `reasons`, `appeal` and `may_appeal` are for its author, about a comment that others do not see: why, and whether
+    another look can be asked for."""
 
     page_id: PageId
     comment: TreeComment
@@ -291,11 +307,15 @@ class CommentItem(Struct):
     reasons: list[str] | UnsetType = UNSET
     appeal: AppealState | UnsetType = UNSET
     may_appeal: bool | UnsetType = UNSET
+    updated_at: str | UnsetType = UNSET
+    """For moderators: it names the text that they see."""
 
     @classmethod
-    def of(cls, comment: Comment, page_url: str, *, is_own: bool = False) -> "CommentItem":
+    def of(cls, comment: Comment, page_url: str, *, is_own: bool = False, is_for_staff: bool = False) -> "CommentItem":
         is_web = page_url.startswith(("https://", "http://"))
         item = cls(comment.page_id, TreeComment.of(comment), page_url if is_web else "")
+        if is_for_staff:
+            item.updated_at = comment.updated_at
         if is_own and comment.status in (Status.PENDING, Status.REJECTED):
             item.reasons = comment.told_why or comment.held_for or []
             item.may_appeal = comment.may_be_appealed
@@ -338,12 +358,13 @@ class Objections(Struct, frozen=True):
         }
 
     def beside(self, comment: Comment) -> "Objections":
-        """Together with why the comment waits already."""
-        before = comment.held_for or []
+        """Together with why the comment waits already, and what was noted."""
+        before, noted = comment.held_for or [], comment.flags or []
         told = comment.told_why or before
         return Objections(
             [*before, *(reason for reason in self.reasons if reason not in before)],
             [*told, *(reason for reason in self.told if reason not in told)],
+            [*noted, *(note for note in self.notes if note not in noted)],
         )
 
 

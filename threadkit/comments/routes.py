@@ -71,6 +71,12 @@ class TextEdit(Struct):
     text: str
 
 
+class Pinned(Place, kw_only=True):
+    """`seen` is the `updated_at` of the text that one looked at."""
+
+    seen: Annotated[str, Meta(max_length=40)] | None = None
+
+
 class Vote(Place, kw_only=True):
     direction: Direction
 
@@ -158,10 +164,14 @@ async def delete_comment(
     site: NamedDependency[Site],
     viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
+    seen: Annotated[
+        str | None,
+        QueryParameter(max_length=40, description="Of a moderator: the `updated_at` of what they looked at."),
+    ] = None,
 ) -> Response[None]:
     """By its author or a moderator. With replies it keeps a place; a body is neither needed nor read. `X-Undo` is what
     takes a moderator's deletion back (`/v1/moderation/undo/…`)."""
-    undo = await services.comments.delete(site, as_id(CommentId, comment_id), by=viewer)
+    undo = await services.comments.delete(site, as_id(CommentId, comment_id), by=viewer, seen=seen)
     return Response(None, status_code=204, headers={"X-Undo": undo} if undo else {})
 
 
@@ -181,12 +191,13 @@ async def vote(
 @post("/comments/{comment_id:str}/pin", status_code=200, guards=[requires_moderator], summary="Pin or unpin")
 async def pin(
     comment_id: FromPath[str],
-    data: JSONBody[Place],
+    data: JSONBody[Pinned],
     site: NamedDependency[Site],
     viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
 ) -> PinState:
-    return await services.comments.pin(site, await target_of(services, site, comment_id, data), by=viewer.id)
+    target = await target_of(services, site, comment_id, data)
+    return await services.comments.pin(site, target, by=viewer.id, seen=data.seen)
 
 
 @post("/comments/preview", status_code=200, summary="How a text will look")

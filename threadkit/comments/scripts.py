@@ -383,7 +383,14 @@ class TogglePin(_CommentScript):
     repeatable = False
 
     async def __call__(
-        self, site_id: SiteId, page_id: PageId, comment_id: CommentId, *, now_ms: int, by: UserId
+        self,
+        site_id: SiteId,
+        page_id: PageId,
+        comment_id: CommentId,
+        *,
+        now_ms: int,
+        by: UserId,
+        seen: str | None = None,
     ) -> bool:
         keys = self._keys.site(site_id)
         entry = {"site_id": site_id, "comment_id": comment_id, "by": by, "at_ms": now_ms}
@@ -396,8 +403,10 @@ class TogglePin(_CommentScript):
                 *change_keys(keys, page_id),
                 keys.modlog(),
             ],
-            args=[comment_id, now_ms, page_id, msgspec.json.encode(entry).decode()],
+            args=[comment_id, now_ms, page_id, msgspec.json.encode(entry).decode(), seen or ""],
         )
+        if pinned == "CHANGED":
+            raise CommentChanged
         if int(pinned) < 0:
             raise CommentNotFound
         return bool(pinned)

@@ -77,7 +77,7 @@ class Gate(Protocol):
 
     async def hold_edit(self, site: Site, before: Comment, after: Comment, objections: Objections) -> None: ...
 
-    async def delete(self, site: Site, comment: Comment, *, by: Viewer) -> str: ...
+    async def delete(self, site: Site, comment: Comment, *, by: Viewer, seen: str | None) -> str: ...
 
     async def remember(
         self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit, as_id: CommentId
@@ -236,23 +236,25 @@ class CommentService:
         )
 
     async def _rewrite(self, site: Site, before: Comment, after: Comment, objections: Objections | None) -> Comment:
-        """Write an edited text, and hide it with the same stroke where it must wait."""
+        """Write an edited text, and hide it with the same stroke where it must wait. What was said of the text before is
+        said of this one too, until a moderator has looked."""
+        if objections is not None:
+            after = replace(after, **objections.beside(before).fields)
         if objections and before.status is Status.APPROVED:
-            after = replace(after, status=Status.PENDING, decided_by=None, **objections.fields)
+            after = replace(after, status=Status.PENDING, decided_by=None)
             await self._gate.hold_edit(site, before, after, objections)
             return after
-        if objections and before.status is Status.PENDING:
-            after = replace(after, **objections.beside(before).fields)
         await self._edit_comment(before, after, now_ms=self._clock.now_ms())
         return after
 
-    async def delete(self, site: Site, comment_id: CommentId, *, by: Viewer) -> str | None:
-        """What authors delete is gone at once. A moderator's deletion can be undone for a while, under this id."""
+    async def delete(self, site: Site, comment_id: CommentId, *, by: Viewer, seen: str | None = None) -> str | None:
+        """What authors delete is gone at once. A moderator's deletion can be undone for a while, under this id; it is
+        refused when they say which text they have `seen` and that is another by now."""
         comment = await self._existing(site, comment_id)
         if comment.author_id != by.id:
             if by.role < Role.MODERATOR:
                 raise NotAuthorised if may_know_of(comment, by) else CommentNotFound
-            return await self._gate.delete(site, comment, by=by)
+            return await self._gate.delete(site, comment, by=by, seen=seen)
         ancestors = await self._queries.ancestors(comment)
         now_ms = self._clock.now_ms()
         if not await self._delete_comment(comment, ancestors, fields=deleted_fields(), by=by.id, now_ms=now_ms):
@@ -271,10 +273,10 @@ class CommentService:
                 return True
         return False
 
-    async def pin(self, site: Site, comment_id: CommentId, *, by: UserId) -> PinState:
+    async def pin(self, site: Site, comment_id: CommentId, *, by: UserId, seen: str | None = None) -> PinState:
         comment = await self._existing(site, comment_id)
         now_ms = self._clock.now_ms()
-        pinned = await self._toggle_pin(site.id, comment.page_id, comment.id, now_ms=now_ms, by=by)
+        pinned = await self._toggle_pin(site.id, comment.page_id, comment.id, now_ms=now_ms, by=by, seen=seen)
         self._snapshots.drop(comment.page_id)
         return PinState(pinned, now_ms if pinned else None)
 
@@ -300,11 +302,15 @@ class CommentService:
         page = shown[offset : offset + limit]
         return await self.items(site, page, are_own=is_own), len(shown) > offset + limit
 
-    async def items(self, site: Site, comments: list[Comment], *, are_own: bool = False) -> list[CommentItem]:
+    async def items(
+        self, site: Site, comments: list[Comment], *, are_own: bool = False, are_for_staff: bool = False
+    ) -> list[CommentItem]:
         """For lists over pages: with the address a page has now, which may not be the one it was written at."""
         urls = await self._page_queries.urls(site.id, sorted({comment.page_id for comment in comments}))
         return [
-            CommentItem.of(comment, urls.get(comment.page_id) or comment.page_url, is_own=are_own)
+            CommentItem.of(
+                comment, urls.get(comment.page_id) or comment.page_url, is_own=are_own, is_for_staff=are_for_staff
+            )
             for comment in comments
         ]
 

@@ -27,8 +27,11 @@ class Words(Struct):
 
 
 class Judgment(Struct, kw_only=True):
+    """`seen` is the `updated_at` of what one looked at; without it the decision is about the text of the appeal."""
+
     decision: Ruling
     reason: Annotated[str, Meta(max_length=LONGEST_REASON)] | None = None
+    seen: Annotated[str, Meta(max_length=40)] | None = None
 
 
 class AppealItem(Struct, kw_only=True):
@@ -41,6 +44,7 @@ class AppealItem(Struct, kw_only=True):
     reports: float
     decided_by: UserPublic | None
     may_decide: bool
+    updated_at: str
 
 
 class Appeals(Struct):
@@ -96,6 +100,7 @@ async def appeals(
             reports=one.comment.report_weight or 0,
             decided_by=people.get(one.comment.decided_by) if one.comment.decided_by else None,
             may_decide=one.may_decide,
+            updated_at=one.comment.updated_at,
         )
         for one, item in zip(found, listed, strict=True)
     ]
@@ -115,9 +120,10 @@ async def decide(
     viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
 ) -> Judged:
-    """Granting shows the comment, declining leaves it. Not by whoever decided before, unless there is nobody else."""
-    target = as_id(CommentId, comment_id)
-    return Judged(await services.appeals.decide(site, target, data.decision, by=viewer, reason=data.reason))
+    """Granting shows the comment, declining leaves it. Not by whoever decided before, unless there is nobody else; and
+    not when its author has changed the text."""
+    target, reason = as_id(CommentId, comment_id), data.reason
+    return Judged(await services.appeals.decide(site, target, data.decision, by=viewer, reason=reason, seen=data.seen))
 
 
 router = Router("/", route_handlers=[appeal, appeals, decide], tags=["Moderation"])

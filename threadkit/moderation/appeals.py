@@ -86,8 +86,17 @@ class AppealService:
     async def count(self, site_id: SiteId) -> int:
         return int(await self._redis.zcard(self._keys.site(site_id).appeals()))
 
-    async def decide(self, site: Site, comment_id: CommentId, ruling: Ruling, *, by: Viewer, reason: str | None) -> str:
-        """The id of the log entry."""
+    async def decide(
+        self,
+        site: Site,
+        comment_id: CommentId,
+        ruling: Ruling,
+        *,
+        by: Viewer,
+        reason: str | None,
+        seen: str | None = None,
+    ) -> str:
+        """The id of the log entry. Without `seen` it is about the text that the appeal was about."""
         comment = await self._comment_queries.by_id(site.id, comment_id)
         if comment is None:
             raise CommentNotFound
@@ -97,9 +106,10 @@ class AppealService:
         if refusal := objection(comment, by.id, staff):
             raise refusal
         if ruling == "grant":
-            return (await self._decisions.grant_appeal(site, comment_id, by=by, reason=reason)).entry_id
+            return (await self._decisions.grant_appeal(site, comment_id, by=by, reason=reason, seen=seen)).entry_id
+        text = comment.text_seen(seen) or comment.updated_at
         entry = self._entry(site, "appeal_declined", comment_id, by, reason) | {"user_id": comment.author_id}
-        entry_id = await self._decline_appeal(site.id, comment_id, by.id, entry=entry, event=_told(entry))
+        entry_id = await self._decline_appeal(site.id, comment_id, by.id, seen=text, entry=entry, event=_told(entry))
         self._wake_outbox(site.id)
         return entry_id
 

@@ -73,6 +73,7 @@ class CardComment(Struct, kw_only=True):
     flags: list[str]
     """What an outside check noted about it."""
     comment: TreeComment
+    updated_at: str
 
 
 class NoteView(Struct, kw_only=True):
@@ -162,6 +163,7 @@ class CardQueries:
                 status=comment.status,
                 flags=comment.flags or [],
                 comment=TreeComment.of(comment),
+                updated_at=comment.updated_at,
             )
             for comment, item in zip(found, listed, strict=True)
         ]

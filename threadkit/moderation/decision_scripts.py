@@ -267,13 +267,21 @@ class CloseReports(KeyedScript):
     makes_room = True
     uses = ("closing.lua", "reopening.lua")
 
-    async def __call__(self, site_id: SiteId, closing: Closing, *, entry: dict[str, Any]) -> tuple[int, str | None]:
-        """How many people had reported it, and under which entry of the log that can be undone."""
+    async def __call__(
+        self, site_id: SiteId, closing: Closing, *, entry: dict[str, Any], seen: str | None
+    ) -> tuple[int, str | None]:
+        """How many people had reported it, and under which entry of the log that can be undone. `seen` is the
+        `updated_at` it must still have."""
         keys = self._keys.site(site_id)
         reply = await self._run(
-            keys=_report_keys(keys, closing.comment_id), args=[_json(entry), _json(closing), UNDO_S, site_id]
+            keys=_report_keys(keys, closing.comment_id),
+            args=[_json(entry), _json(closing), UNDO_S, site_id, seen or ""],
         )
         match reply:
+            case ["CHANGED"]:
+                raise CommentChanged
+            case ["UNFIT", status]:
+                raise NotInThisState(status=status)
             case [closed, entry_id]:
                 return int(closed), str(entry_id)
             case [0]:

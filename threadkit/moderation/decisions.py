@@ -169,10 +169,17 @@ class DecisionService:
         except NotInThisState:
             raise CommentChanged from None
 
-    async def grant_appeal(self, site: Site, comment_id: CommentId, *, by: Viewer, reason: str | None) -> Decided:
+    async def grant_appeal(
+        self, site: Site, comment_id: CommentId, *, by: Viewer, reason: str | None, seen: str | None
+    ) -> Decided:
         """Show a comment because its author asked for another look."""
         verdict = _Verdict(
-            action="appeal_granted", status=Status.APPROVED, allowed=_FROM["approve"], by=by.id, reason=reason
+            action="appeal_granted",
+            status=Status.APPROVED,
+            allowed=_FROM["approve"],
+            by=by.id,
+            reason=reason,
+            seen=seen,
         )
         return await self._settle(site, comment_id, verdict)
 
@@ -236,7 +243,7 @@ class DecisionService:
         return outcome
 
     async def take_back(self, site: Site, entry: LogEntry, *, by: Viewer) -> Decided:
-        """Only if nobody has decided otherwise since."""
+        """Only if nobody has decided otherwise since, and about the text that was decided about."""
         if entry.comment_id is None or entry.before is None or entry.after is None:
             raise CommentNotFound
         verdict = _Verdict(
@@ -245,6 +252,7 @@ class DecisionService:
             allowed=(Status(entry.after),),
             by=by.id,
             said=entry.said,
+            seen=entry.seen,
             undoes=entry.id,
         )
         return await self._settle(site, entry.comment_id, verdict)
@@ -261,10 +269,10 @@ class DecisionService:
         """All in one round trip; what was voted on or moved meanwhile is decided once more by itself."""
         allowed = []
         for comment, verdict in zip(batch, verdicts, strict=True):
-            if refusal := await self._objection(site, comment, verdict):
-                outcome.failed[comment.id] = refusal.code
-            else:
-                allowed.append((comment, verdict))
+            try:
+                allowed.append((comment, await self._checked(site, comment, verdict)))
+            except ThreadKitError as error:
+                outcome.failed[comment.id] = error.code
         answers = await self._decide.all([await self._case(site, comment, verdict) for comment, verdict in allowed])
         for (comment, verdict), answer in zip(allowed, answers, strict=True):
             result: Decided | ThreadKitError = answer
@@ -319,10 +327,7 @@ class DecisionService:
             comment = await self._comment_queries.by_id(site.id, comment_id)
             if comment is None or comment.status is Status.DELETED:
                 raise CommentNotFound
-            if verdict.seen not in (None, comment.updated_at):
-                raise CommentChanged
-            if refusal := await self._objection(site, comment, verdict):
-                raise refusal
+            verdict = await self._checked(site, comment, verdict)
             try:
                 decided = await self._decide(await self._case(site, comment, verdict))
             except CommentChanged:  # somebody voted in between, or its author was at it
@@ -347,10 +352,12 @@ class DecisionService:
             raise refusal
         return await self._deleting.delete(site, comment_id, by=by, reason=reason, expects=expects, seen=seen)
 
-    async def _objection(self, site: Site, comment: Comment, verdict: _Verdict) -> Forbidden | None:
-        if verdict.by is None:
-            return None
-        return await self._impartiality.objection(site.id, comment, verdict.by, verdict.action)
+    async def _checked(self, site: Site, comment: Comment, verdict: _Verdict) -> _Verdict:
+        """The verdict with the text that it is about. Raises for who may not give it, and when that text is gone."""
+        by, action = verdict.by, verdict.action
+        if by and (refusal := await self._impartiality.objection(site.id, comment, by, action)):
+            raise refusal
+        return replace(verdict, seen=comment.text_seen(verdict.seen))
 
     async def _case(self, site: Site, comment: Comment, verdict: _Verdict) -> Case:
         under = await self._comment_queries.under(comment, most=MOST_UNDER) if comment.reply_count else []
@@ -445,7 +452,7 @@ def _closing(comment: Comment, action: str, status: Status, *, by: UserId | None
     if action not in ("approve", "reject", "spam", "appeal_granted"):
         return None
     outcome: Literal["stays", "removed"] = "stays" if status is Status.APPROVED else "removed"
-    return Closing(comment_id=comment.id, outcome=outcome, by=by, at_ms=now_ms)
+    return Closing(comment_id=comment.id, outcome=outcome, by=by, at_ms=now_ms, is_verdict=by != comment.author_id)
 
 
 def _events(comment: Comment, action: str, *, by: UserId | None, reason: str | None, now_ms: int) -> list[bytes]:

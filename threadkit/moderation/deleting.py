@@ -68,8 +68,7 @@ class Deleting:
             comment = await self._comment_queries.by_id(site.id, comment_id)
             if comment is None or comment.status is Status.DELETED:
                 raise CommentNotFound
-            if seen not in (None, comment.updated_at):
-                raise CommentChanged
+            seen = comment.text_seen(seen)
             ancestors = await self._comment_queries.ancestors(comment)
             now_ms = self._clock.now_ms()
             try:
@@ -82,7 +81,7 @@ class Deleting:
                     entry=_entry(site, "delete", comment, comment.author_id, by, now_ms) | {"reason": reason},
                     events=[_told("delete", comment, comment.author_id, by, now_ms, reason=reason)],
                     expects=Status(expects) if expects else None,
-                    seen=seen,
+                    seen=seen or comment.updated_at,
                 )
             except CommentChanged:  # its page moved, or its author was at it
                 continue
@@ -137,7 +136,7 @@ class Deleting:
 
 def _entry(site: Site, action: str, comment: Comment, author_id: UserId, by: Viewer, now_ms: int) -> dict[str, Any]:
     facts: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment.id, "by": by.id}
-    return facts | {"user_id": author_id, "at_ms": now_ms}
+    return facts | {"user_id": author_id, "at_ms": now_ms, "seen": comment.updated_at}
 
 
 def _told(

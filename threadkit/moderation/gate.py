@@ -56,9 +56,9 @@ class ModerationGate:
         reason, told = "; ".join(objections.reasons), "; ".join(objections.told)[:LONGEST_REASON]
         await self._decisions.hold_edit(site, before, after, reason=reason, told=told)
 
-    async def delete(self, site: Site, comment: Comment, *, by: Viewer) -> str:
+    async def delete(self, site: Site, comment: Comment, *, by: Viewer, seen: str | None) -> str:
         """A moderator takes somebody's comment away; the answer undoes it."""
-        return (await self._decisions.decide(site, comment.id, "delete", by=by)).entry_id
+        return (await self._decisions.decide(site, comment.id, "delete", by=by, seen=seen)).entry_id
 
     async def remember(
         self, site: Site, comment: Comment, *, author: Viewer | None, visit: Visit, as_id: CommentId

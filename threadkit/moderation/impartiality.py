@@ -1,4 +1,4 @@
-"""Who may not decide about a comment, because it is their own or they have decided about it before.
+"""Who may not decide about a comment or its reports, because it is their own or they have decided about it before.
 
 Where there is nobody else on the staff these rules would leave nobody to decide, so they do not hold there.
 """
@@ -43,11 +43,13 @@ class Impartiality:
         self._roles = roles
 
     async def objection(self, site_id: SiteId, comment: Comment, by: UserId, action: str) -> Forbidden | None:
-        """Why somebody may not do this. While an appeal waits, approving and deleting decide about it."""
+        """Why somebody may not do this. While an appeal waits, approving and deleting decide about it. Approving one's own
+        comment, or dismissing its reports, judges those who reported it."""
         if action in ("approve", "delete") and comment.appeal_state == "open":
             return objection(comment, by, await self._staff(site_id))
-        is_rejected = comment.status is Status.REJECTED and comment.author_id == by
-        if action == "approve" and is_rejected and await self._staff(site_id) - {by}:
+        is_judged = comment.status is Status.REJECTED or comment.report_weight is not None
+        is_own_case = comment.author_id == by and is_judged and action in ("approve", "dismiss_reports")
+        if is_own_case and await self._staff(site_id) - {by}:
             return OwnComment()
         return None
 

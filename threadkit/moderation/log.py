@@ -28,6 +28,8 @@ class LogEntry(Struct, kw_only=True, omit_defaults=True):
     before: str | None = None
     after: str | None = None
     until_ms: int | None = None
+    seen: str | None = None
+    """The `updated_at` of the text that was decided about."""
     said: dict[str, str] | None = None
     """What was said of a comment before: fields of its record. Only there to be undone, so lists leave it out."""
     count: int | None = None

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from threadkit.comments.model import TreeComment
 from threadkit.comments.routes import Place, target_of
@@ -26,6 +26,7 @@ class ReportItem(Struct, kw_only=True):
     page_title: str | None
     comment_id: CommentId
     comment: TreeComment | None
+    updated_at: str | None
     reporter: UserPublic | None
     reason: ReportReason
     details: str | None
@@ -35,6 +36,12 @@ class ReportItem(Struct, kw_only=True):
 class Reports(Struct):
     items: list[ReportItem]
     total: int
+
+
+class Dismissal(Struct, kw_only=True):
+    """`seen` is the `updated_at` of the text that one looked at."""
+
+    seen: Annotated[str, Meta(max_length=40)] | None = None
 
 
 class Dismissed(Struct):
@@ -71,6 +78,7 @@ async def reports(
             page_title=comments[report.comment_id].page_title if report.comment_id in comments else None,
             comment_id=report.comment_id,
             comment=comments[report.comment_id].comment if report.comment_id in comments else None,
+            updated_at=comments[report.comment_id].updated_at if report.comment_id in comments else None,
             reporter=UserPublic.of(people[report.reporter_id]) if report.reporter_id in people else None,
             reason=report.reason,
             details=report.details,
@@ -84,17 +92,20 @@ async def reports(
 @post(
     "/moderation/reports/{comment_id:str}/dismiss",
     status_code=200,
+    opt={"may_be_empty": True},
     guards=[requires_moderator],
     summary="Close a comment's reports and leave it",
 )
 async def dismiss(
     comment_id: FromPath[str],
+    data: JSONBody[Dismissal],
     site: NamedDependency[Site],
     viewer: NamedDependency[Viewer],
     services: NamedDependency[Services],
 ) -> Dismissed:
-    """Those who reported it are told that it stays. `undo` takes it back; it is not there when nobody had."""
-    closed, undo = await services.reports.dismiss(site, as_id(CommentId, comment_id), by=viewer)
+    """Those who reported it are told that it stays; where their reports have hidden it, it is approved. `undo` takes it
+    back; it is not there when nobody had reported it. Not of one's own comment, unless there is nobody else."""
+    closed, undo = await services.reports.dismiss(site, as_id(CommentId, comment_id), by=viewer, seen=data.seen)
     return Dismissed(closed, undo or UNSET)
 
 

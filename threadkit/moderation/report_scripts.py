@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from threadkit.comments.model import HIDE_AT, CommentNotFound, NotYourComment
+from threadkit.comments.model import HIDE_AT, CommentChanged, CommentNotFound, NotYourComment
 from threadkit.errors import Conflict
 from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.moderation.decision_scripts import NoOpenAppeal, TooLateToUndo
@@ -81,19 +81,21 @@ class DeclineAppeal(KeyedScript):
     file = "decline_appeal.lua"
 
     async def __call__(
-        self, site_id: SiteId, comment_id: CommentId, by: UserId, *, entry: dict[str, Any], event: bytes
+        self, site_id: SiteId, comment_id: CommentId, by: UserId, *, seen: str, entry: dict[str, Any], event: bytes
     ) -> str:
         """The id of the log entry."""
         keys = self._keys.site(site_id)
         reply = await self._run(
             keys=[keys.comment(comment_id), keys.appeals(), keys.modlog(), keys.outbox()],
-            args=[comment_id, by, _json(entry), event.decode()],
+            args=[comment_id, by, _json(entry), event.decode(), seen],
         )
         match reply:
             case ["OK", entry_id]:
                 return str(entry_id)
             case ["NO_APPEAL"]:
                 raise NoOpenAppeal
+            case ["CHANGED"]:
+                raise CommentChanged
         raise CommentNotFound
 
 

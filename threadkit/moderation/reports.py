@@ -19,6 +19,7 @@ from threadkit.moderation.decision_scripts import (
     TooLateToUndo,
 )
 from threadkit.moderation.decisions import DecisionService
+from threadkit.moderation.impartiality import Impartiality
 from threadkit.moderation.log import LogEntry
 from threadkit.moderation.reporters import Record, ReporterRecords
 from threadkit.outbox.handlers import Event, Handlers
@@ -73,6 +74,7 @@ class ReportService:
         site_queries: SiteQueries,
         roles: RoleService,
         decisions: DecisionService,
+        impartiality: Impartiality,
         reporters: ReporterRecords,
         quotas: Quotas,
         wake_outbox: Callable[[SiteId], None],
@@ -84,6 +86,7 @@ class ReportService:
         self._site_queries = site_queries
         self._roles = roles
         self._decisions = decisions
+        self._impartiality = impartiality
         self._reporters = reporters
         self._quotas = quotas
         self._wake_outbox = wake_outbox
@@ -162,11 +165,24 @@ class ReportService:
         found = await self._redis.hvals(self._keys.site(site_id).comment_reports(comment_id))
         return [msgspec.json.decode(text, type=Report) for text in found]
 
-    async def dismiss(self, site: Site, comment_id: CommentId, *, by: Viewer) -> tuple[int, str | None]:
-        """The comment stays as it is; says how many people had reported it, and how to take that back."""
+    async def dismiss(
+        self, site: Site, comment_id: CommentId, *, by: Viewer, seen: str | None = None
+    ) -> tuple[int, str | None]:
+        """The comment stays, or comes back where its reports have hidden it; says how many people had reported it, and how
+        to take that back. `seen` is the `updated_at` of the text that was looked at."""
+        comment = await self._comment_queries.by_id(site.id, comment_id)
+        if comment is None:
+            raise CommentNotFound
+        if refusal := await self._impartiality.objection(site.id, comment, by.id, "dismiss_reports"):
+            raise refusal
+        if comment.is_hidden_by_reports:
+            people = await self._redis.hlen(self._keys.site(site.id).comment_reports(comment_id))
+            decided = await self._decisions.decide(site, comment_id, "approve", by=by, seen=seen)
+            return people, decided.entry_id
         entry = self._entry(site, "dismiss_reports", comment_id, by)
-        closing = Closing(comment_id=comment_id, outcome="stays", by=by.id, at_ms=entry["at_ms"])
-        closed = await self._close_reports(site.id, closing, entry=entry)
+        is_verdict = by.id != comment.author_id
+        closing = Closing(comment_id=comment_id, outcome="stays", by=by.id, at_ms=entry["at_ms"], is_verdict=is_verdict)
+        closed = await self._close_reports(site.id, closing, entry=entry, seen=seen)
         self._wake_outbox(site.id)
         return closed
 

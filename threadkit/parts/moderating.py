@@ -111,6 +111,7 @@ def _complaints(base: Base, reading: Reading, judging: Judging) -> tuple[ReportS
         site_queries=base.site_queries,
         roles=base.roles,
         decisions=judging.decisions,
+        impartiality=judging.impartiality,
         reporters=judging.reporters,
         quotas=base.quotas,
         wake_outbox=base.outbox.wake,

@@ -205,7 +205,7 @@ async def site_comments(
         text=q,
     )
     found = await services.comment_search.find(own_site.id, sought, cursor=cursor, limit=min(max(limit, 1), 100))
-    items = await services.comments.items(own_site, found.comments)
+    items = await services.comments.items(own_site, found.comments, are_for_staff=True)
     return SoughtComments(items, found.next is not None, searched=found.searched, next=found.next)
 
 
@@ -249,7 +249,7 @@ async def _comments(services: Services, site: Site, offset: int, limit: int) -> 
     index = services.keys.site(site.id).comments()
     ids = await services.store.redis.zrange(index, offset, offset + limit, desc=True)
     found = await services.comment_queries.by_ids(site.id, [CommentId(one) for one in ids[:limit]])
-    return CommentList(await services.comments.items(site, found), len(ids) > limit)
+    return CommentList(await services.comments.items(site, found, are_for_staff=True), len(ids) > limit)
 
 
 async def _page(services: Services, site: Site, ref: PageRef) -> PageId:

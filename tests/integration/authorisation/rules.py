@@ -197,7 +197,11 @@ _MODERATING = [
     Row(
         "POST /v1/moderation/reports/{comment_id}/dismiss",
         COMMENT,
-        [("any", "missing", 404), ("any", "any", 200)],  # also where nobody had reported it
+        [
+            ("any", "missing", 404),
+            ("author", "rejected and a moderator's", 403),
+            ("any", "any", 200),  # also where nobody had reported it
+        ],
     ),
     Row(
         "POST /v1/moderation/claim/{comment_id}",

@@ -7,9 +7,11 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from tests.integration.comments.agreement import disagreements
 from tests.integration.comments.test_comments import outline, read, write
 from tests.integration.moderation.test_decisions import decide, queued, staff
 from tests.integration.moderation.test_people import log_of
+from tests.integration.moderation.test_screened import blog
 from tests.integration.notifications.inbox import inbox, settle
 from tests.integration.users.test_profiles import everything
 from tests.make import ManualClock
@@ -333,3 +335,89 @@ async def test_a_moderator_who_looks_in_between_is_not_overridden_by_reports(
         await report(person, comment)
     await settle(app)
     assert not await hidden(app, new_site, comment)
+
+
+async def test_dismissing_the_reports_that_hid_a_comment_shows_it_again(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    """Also when its author has appealed: that is granted."""
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    people = [await create(http, new_site, f"p{number}") for number in range(6)]
+    comment = await write(ada, "unloved")
+    for person in people:
+        await report(person, comment)
+    assert outline(await read(http, new_site)) == []
+    await ada.call("POST", f"/v1/comments/{comment['i']}/appeal", {"text": "why?"})
+    answer = await mo.call("POST", f"/v1/moderation/reports/{comment['i']}/dismiss")
+    assert answer.json()["closed"] == 6
+    await settle(app)
+    assert outline(await read(http, new_site)) == ["unloved"]
+    assert await outcomes(people[0]) == [(comment["i"], "stays")]
+    (own,) = (await ada.call("GET", "/v1/users/me/comments")).json()["comments"]
+    assert own["appeal"] == "granted"
+    assert await disagreements(redis) == []
+    await mo.call("POST", f"/v1/moderation/undo/{answer.json()['undo']}")
+    await settle(app)
+    assert outline(await read(http, new_site)) == []
+    assert await outcomes(people[0]) == []
+    (own,) = (await ada.call("GET", "/v1/users/me/comments")).json()["comments"]
+    assert own["appeal"] == "open"
+
+
+async def test_reports_of_a_comment_that_waits_for_another_reason_are_not_dismissed_but_decided_with_it(
+    app: Application, http: httpx.AsyncClient
+) -> None:
+    site = await blog(app, hold=("casino",))
+    ada, bob, mo = await create(http, site, "ada"), await create(http, site, "bob"), await staff(app, http, site)
+    comment = await write(ada, "harmless")
+    await report(bob, comment)
+    await ada.call("PUT", f"/v1/comments/{comment['i']}", {"content": "casino"})
+    answer = await mo.call("POST", f"/v1/moderation/reports/{comment['i']}/dismiss")
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_in_this_state")
+    await settle(app)
+    assert await outcomes(bob) == []
+    await decide(mo, "reject", comment["i"])
+    await settle(app)
+    assert await outcomes(bob) == [(comment["i"], "removed")]
+
+
+@pytest.mark.parametrize("deed", ["dismiss", "approve", "approve what waits", "approve in bulk"])
+async def test_a_moderator_is_no_judge_of_reports_about_themselves(
+    app: Application, http: httpx.AsyncClient, deed: str
+) -> None:
+    site = await blog(app, hold=("casino",))
+    bob, mo, mia = await create(http, site, "bob"), await create(http, site, "mo"), await staff(app, http, site)
+    comment = await write(mo, "rude")
+    await report(bob, comment)
+    if deed == "approve what waits":
+        await mo.call("PUT", f"/v1/comments/{comment['i']}", {"content": "casino"})
+    await app.services.roles.grant(site.site.id, UserId(mo.id), Role.MODERATOR)
+    calls: dict[str, tuple[str, Any]] = {
+        "dismiss": (f"reports/{comment['i']}/dismiss", None),
+        "approve": (f"approve/{comment['i']}", {}),
+        "approve what waits": (f"approve/{comment['i']}", {}),
+        "approve in bulk": ("bulk", {"action": "approve", "ids": [comment["i"]]}),
+    }
+    path, body = calls[deed]
+    answer = await mo.call("POST", f"/v1/moderation/{path}", body)
+    assert "own_comment" in answer.text
+    await settle(app)
+    assert await outcomes(bob) == []
+    assert (await mia.call("GET", "/v1/moderation/reports")).json()["total"] == 1
+    assert (await mia.call("POST", f"/v1/moderation/{path}", body)).status_code == 200
+    await settle(app)
+    assert await app.services.reporters.of(site.site.id, UserId(bob.id)) == Record(dismissed=1)
+
+
+@pytest.mark.parametrize("deed", ["dismiss", "approve", "reject", "spam", "delete"])
+async def test_what_the_only_moderator_does_with_reports_about_themselves_is_no_verdict_on_who_reported(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, deed: str
+) -> None:
+    bob, mo = await create(http, new_site, "bob"), await staff(app, http, new_site)
+    comment = await write(mo, "rude")
+    await report(bob, comment)
+    path = f"reports/{comment['i']}/dismiss" if deed == "dismiss" else f"{deed}/{comment['i']}"
+    assert (await mo.call("POST", f"/v1/moderation/{path}")).status_code == 200
+    await settle(app)
+    assert await outcomes(bob) == [(comment["i"], "stays" if deed in ("dismiss", "approve") else "removed")]
+    assert await app.services.reporters.of(new_site.site.id, UserId(bob.id)) == Record()

@@ -22,15 +22,12 @@ local before = redis.call('HGET', KEYS[3], ARGV[1])
 if before then redis.call('ZREM', KEYS[2], before) end
 redis.call('HSET', KEYS[3], ARGV[1], ARGV[2])
 redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2])
-local weight = redis.call('HGET', KEYS[1], 'report_weight') or '0'
 -- Guests of one address may be one person with many names: together they weigh what the first of them does.
 local is_new = not before and (ARGV[5] == '' or redis.call('SADD', KEYS[4], ARGV[5]) == 1)
 if ARGV[5] ~= '' then redis.call('EXPIRE', KEYS[4], ARGV[6]) end
-if is_new then
-  local was = tonumber(weight)
-  weight = redis.call('HINCRBYFLOAT', KEYS[1], 'report_weight', ARGV[4])
-  local least = tonumber(ARGV[7])
-  -- Written here, so that it is hidden though whoever reports it last gets no further than this.
-  if was < least and tonumber(weight) >= least then redis.call('XADD', KEYS[5], '*', 'event', ARGV[8]) end
-end
+local was, least = tonumber(redis.call('HGET', KEYS[1], 'report_weight') or '0'), tonumber(ARGV[7])
+-- The field is there as long as there are reports, whatever they weigh.
+local weight = redis.call('HINCRBYFLOAT', KEYS[1], 'report_weight', is_new and ARGV[4] or '0')
+-- Written here, so that it is hidden though whoever reports it last gets no further than this.
+if was < least and tonumber(weight) >= least then redis.call('XADD', KEYS[5], '*', 'event', ARGV[8]) end
 return { redis.call('HLEN', KEYS[3]), weight }

@@ -109,7 +109,8 @@ if is_shown and not was_shown and ARGV[3] ~= '' then
   end
 end
 
--- What is said of it now is written down too, so that undoing can say it again.
+-- Which text it was about is written down, and what is said of it now, so that undoing can say it again.
+entry.seen = redis.call('HGET', KEYS[1], 'updated_at')
 entry.said = {}
 for _, name in ipairs({ 'held_for', 'told_why', 'decided_by', 'decided_in' }) do
   entry.said[name] = redis.call('HGET', KEYS[1], name) or nil
@@ -235,7 +236,9 @@ elseif string.sub(entry.action, 1, 5) == 'undo_' then
   reopen_reports(KEYS[1], KEYS[19], KEYS[20], KEYS[24], KEYS[14], ARGV[1])
 end
 -- Somebody who shows what reports have hidden has looked: from now on they count anew.
-if entry.action == 'undo_hide' then redis.call('HDEL', KEYS[1], 'report_weight') end
+if entry.action == 'undo_hide' and redis.call('EXISTS', KEYS[20]) == 1 then
+  redis.call('HSET', KEYS[1], 'report_weight', '0')
+end
 -- Whatever shows a comment grants what its author asked for; taking that back opens the appeal again.
 if appeal_state == 'open' and ARGV[4] == 'approved' then
   redis.call('HSET', KEYS[1], 'appeal_state', 'granted')

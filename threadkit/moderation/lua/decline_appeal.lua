@@ -8,13 +8,16 @@
 -- ARGV[2] who declines
 -- ARGV[3] log entry, as JSON; what was said of the comment before is added
 -- ARGV[4] event for the outbox, as JSON
+-- ARGV[5] the updated_at it must still have
 --
--- Returns {'OK', id of the log entry}, or {word}: MISSING, NO_APPEAL.
+-- Returns {'OK', id of the log entry}, or {word}: MISSING, NO_APPEAL, CHANGED.
 
-local found = redis.call('HMGET', KEYS[1], 'status', 'appeal_state')
+local found = redis.call('HMGET', KEYS[1], 'status', 'appeal_state', 'updated_at')
 if not found[1] or found[1] == 'deleted' then return { 'MISSING' } end
 if found[2] ~= 'open' then return { 'NO_APPEAL' } end
+if found[3] ~= ARGV[5] then return { 'CHANGED' } end
 local entry, before = cjson.decode(ARGV[3]), redis.call('HMGET', KEYS[1], 'decided_by', 'decided_in')
+entry.seen = found[3]
 entry.said = { decided_by = before[1] or nil, decided_in = before[2] or nil }
 local at = redis.call('XADD', KEYS[3], '*', 'entry', cjson.encode(entry))
 redis.call('HSET', KEYS[1], 'appeal_state', 'declined', 'decided_by', ARGV[2], 'decided_in', at)

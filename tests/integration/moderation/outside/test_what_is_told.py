@@ -11,7 +11,7 @@ from tests.integration.moderation.outside.conftest import Change
 from tests.integration.moderation.outside.others import CHECK, HOOK, MODERATIONS, Others
 from tests.integration.moderation.outside.test_openai_shape import judged
 from tests.integration.moderation.outside.test_trouble import ALL_ON, SWITCHES
-from tests.integration.moderation.test_decisions import staff
+from tests.integration.moderation.test_decisions import decide, staff
 from tests.integration.moderation.test_reports import report
 from tests.people import Person
 from threadkit.app import Application
@@ -126,3 +126,30 @@ async def test_a_check_that_breaks_does_not_silence_the_others(
     assert verdict
     assert [reason.code for reason in verdict.reasons] == ["outside_check_failed"]
     assert "nobody thought of that" not in verdict.reasons[0].sentence
+
+
+@pytest.mark.parametrize("state", ["shown", "held", "rejected"])
+async def test_a_note_of_a_check_outlives_an_edit_and_the_new_text_gets_its_own(
+    app: Application,
+    http: httpx.AsyncClient,
+    new_site: NewSite,
+    change: Change,
+    others: Others,
+    jane: Person,
+    state: str,
+) -> None:
+    mo = await staff(app, http, new_site)
+    await change(**SWITCHES[HOOK], content_moderation__enabled=True, content_moderation__action="flag")
+    others.answers[MODERATIONS] = judged(hate=0.91)
+    comment = await write(jane, "hm")
+    if state == "rejected":
+        await decide(mo, "reject", comment["i"])
+    others.answers[MODERATIONS] = judged(violence=0.88)
+    if state == "held":
+        others.answers[HOOK] = {"verdict": "hold", "reason": "odd"}
+    assert (await jane.call("PUT", f"/v1/comments/{comment['i']}", {"content": "hm, hm"})).status_code == 200
+    card = (await mo.call("GET", f"/v1/moderation/users/{jane.id}")).json()
+    ((first, second),) = [one["flags"] for one in card["comments"]]
+    assert ("hate speech" in first, "violence" in second) == (True, True)
+    card = await jane.call("PUT", f"/v1/comments/{comment['i']}", {"content": "hm, hm, hm"})
+    assert [word for word in INTERNAL if word in card.text] == []

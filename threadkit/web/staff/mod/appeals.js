@@ -25,7 +25,7 @@ export async function show(app, place) {
     const reason = h("input", { maxlength: "500", "aria-label": words.say("appeal_reason"), placeholder: words.say("appeal_reason") });
     const rule = (/** @type {"grant" | "decline"} */ decision) =>
       card.run(async () => {
-        const { entry } = await app.api.call("POST", `/v1/moderation/appeals/${card.id}`, { decision, reason: reason.value.trim() || null });
+        const { entry } = await app.api.call("POST", `/v1/moderation/appeals/${card.id}`, { decision, reason: reason.value.trim() || null, seen: card.item.updated_at });
         offer(app, words.say(`done_${decision}`), async () => {
           await undoOne(app, entry);
           again();

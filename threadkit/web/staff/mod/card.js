@@ -190,6 +190,16 @@ export class CommentCard {
     }
   }
 
+  /** Its author has written something else since: show that. */
+  async changed() {
+    try {
+      this.update({ ...this.item, ...(await this.app.api.get(`/v1/moderation/comments/${this.id}`)).item });
+    } catch {
+      // What it says now is there with the next look.
+    }
+    this.say(this.app.words.say("changed_meanwhile"), "warn");
+  }
+
   /** Run what one of its buttons does: once at a time, and what goes wrong is said here. @param {() => Promise<any>} act */
   async run(act) {
     if (this.isBusy) return;
@@ -198,7 +208,8 @@ export class CommentCard {
     try {
       await act();
     } catch (error) {
-      this.say(this.app.sentence(error));
+      if (/** @type {any} */ (error).code === "comment_changed") await this.changed();
+      else this.say(this.app.sentence(error));
     }
     this.isBusy = false;
   }

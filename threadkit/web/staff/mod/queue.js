@@ -204,14 +204,8 @@ class Queue {
     const { app } = this;
     if (error.code === "already_decided" || error.status === 404) return void app.toast(app.sentence(error));
     putBack();
-    if (error.code === "comment_changed") {
-      try {
-        card.update((await app.api.get(`/v1/moderation/comments/${card.id}`)).item);
-      } catch {
-        // What it says now is there with the next look.
-      }
-      card.say(app.words.say("changed_meanwhile"), "warn");
-    } else card.say(app.sentence(error));
+    if (error.code === "comment_changed") await card.changed();
+    else card.say(app.sentence(error));
     this.looking.focus(card.id);
   }
 

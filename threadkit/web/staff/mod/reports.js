@@ -52,7 +52,7 @@ export async function show(app, place) {
   };
 
   const leave = async (/** @type {CommentCard} */ card, /** @type {() => void} */ leaves) => {
-    const { undo } = await app.api.call("POST", `/v1/moderation/reports/${card.id}/dismiss`);
+    const { undo } = await app.api.call("POST", `/v1/moderation/reports/${card.id}/dismiss`, { seen: card.item.updated_at });
     if (undo) {
       offer(app, words.say("done_dismiss"), async () => {
         await undoOne(app, undo);
