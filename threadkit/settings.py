@@ -29,13 +29,14 @@ Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
 
 class StoreTuning(Struct, frozen=True, kw_only=True):
-    """How the connections to the store behave, and when the bundled one takes in nothing new."""
+    """How the connections to the store behave, which program is started as the bundled one, and when it takes in nothing new."""
 
     connections: Annotated[int, Meta(ge=2, le=1024)] = 32
     wait_for_connection_s: Seconds = 2.0
     connect_timeout_s: Seconds = 2.0
     command_timeout_s: Seconds = 2.0
     least_free_mb: Annotated[int, Meta(ge=0, le=10_000_000)] = 100
+    binary: Annotated[str, Meta(min_length=1, max_length=4096)] = "bundled"
 
 
 class FirstSite(Struct, frozen=True, kw_only=True):
@@ -244,6 +245,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def data_folder(self) -> Path:
         return Path(self.data)
+
+    @property
+    def store_program(self) -> str:
+        return self.redis_server or self.store.binary
 
     @property
     def backup_folder(self) -> Path:

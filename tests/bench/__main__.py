@@ -19,7 +19,7 @@ from tests.bench import report
 from tests.bench.figures import Figure
 from tests.bench.rows import ONLY_WHEN_ASKED, ROWS
 from tests.bench.stage import Pace, Stage
-from threadkit.storage.bundled import find_program
+from threadkit.storage.store_program import find_program
 
 LATEST = Path(__file__).parents[2] / "bench" / "latest.json"
 _LIBRARIES = ("threadkit", "litestar", "uvicorn", "uvloop", "httptools", "redis", "hiredis", "msgspec")

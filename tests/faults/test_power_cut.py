@@ -18,7 +18,7 @@ from tests.faults.power import Power
 from tests.faults.test_kills import kill_everything
 from tests.folders import disk_folder
 from tests.integration.server.program import Server, environment
-from threadkit.storage.bundled import find_program
+from threadkit.storage.store_program import find_program
 
 CUTS = 100 if os.environ.get("THREADKIT_SOAK") else 2
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler, see .ci/run")

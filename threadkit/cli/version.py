@@ -11,7 +11,7 @@ from threadkit.cli.common import json_option, out, print_json, settings_of, stor
 from threadkit.clock import SystemClock
 from threadkit.dependencies.sbom import locked_hashes, sbom
 from threadkit.errors import CannotStart
-from threadkit.storage.bundled import find_program
+from threadkit.storage.store_program import find_program
 
 
 @click.command()
@@ -27,8 +27,8 @@ def version(is_sbom: bool, lock: Path | None, as_json: bool, config: Path | None
         print_json(sbom(SystemClock(), locked_hashes(lock) if lock else None))
         return
     try:
-        program = find_program(settings_of({**flags, "config": config}).settings.redis_server)
-        store = f"{program.kind} {program.version}"
+        program = find_program(settings_of({**flags, "config": config}).settings.store_program)
+        store = f"{program.kind} {program.version} ({'bundled' if program.is_bundled else program.path})"
     except CannotStart:
         store = "none found"
     facts = {"threadkit": __version__, "python": platform.python_version(), "store": store}

@@ -24,6 +24,7 @@ OF_THE_SERVER: dict[str, ServerCheck] = {
     "memory_policy": store.memory_policy,
     "memory": store.memory,
     "store_version": store.store_version,
+    "store_program": store.store_program,
     "disk": machine.disk,
     "clock": machine.clocks,
     "backups": machine.backups,

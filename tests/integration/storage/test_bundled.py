@@ -18,10 +18,11 @@ from tests.integration.server.program import processes_of
 from tests.integration.topologies.servers import wait_for
 from threadkit.settings import Settings
 from threadkit.storage import bundled as module
-from threadkit.storage.bundled import BundledStore, find_program, prepare_folder, write_config
+from threadkit.storage.bundled import BundledStore, prepare_folder, write_config
 from threadkit.storage.client import StoreAddress
 from threadkit.storage.hailing import limit_memory
 from threadkit.storage.room import CLOSED_BYTES, Room
+from threadkit.storage.store_program import find_program
 
 MB = 10**6
 

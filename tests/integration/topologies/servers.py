@@ -12,7 +12,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from tests.folders import quick_folder
-from threadkit.storage.bundled import die_with_parent, find_program
+from threadkit.storage.bundled import die_with_parent
+from threadkit.storage.store_program import find_program
 
 MASTER = "threads"
 SLOTS = 16_384

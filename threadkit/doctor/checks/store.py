@@ -6,10 +6,12 @@ from redis.asyncio import RedisCluster
 
 from threadkit.doctor.model import Check
 from threadkit.doctor.surroundings import Surroundings
+from threadkit.errors import CannotStart
 from threadkit.storage.checks import configured, durability_risks, is_writable
 from threadkit.storage.client import Store
 from threadkit.storage.room import memory_limit
 from threadkit.storage.stamp import WrongStamp, stamp_store
+from threadkit.storage.store_program import find_program
 
 # From these fixes on a series has no hole known to us: scripts that run foreign code (CVE-2025-49844 and its sisters) and
 # freed memory used again (CVE-2026-23479). A series that is missing here and older than the newest gets no fixes any more.
@@ -94,6 +96,19 @@ async def store_version(here: Surroundings) -> Check:
     if old:
         return about.warning("old", version=old[0])
     return about.ok("well", version=f"{kind} {version}")
+
+
+async def store_program(here: Surroundings) -> Check:
+    about = here.about("store_program")
+    if here.settings.redis_url:
+        return about.ok("outside")
+    try:
+        program = find_program(here.settings.store_program)
+    except CannotStart as error:
+        return about.bad("refused", problem=str(error))
+    if program.is_bundled:
+        return about.ok("well", version=f"{program.kind} {program.version}")
+    return about.ok("own", path=program.path, version=f"{program.kind} {program.version}")
 
 
 def is_safe_version(kind: str, version: str) -> bool:
