@@ -22,9 +22,10 @@ from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.ratelimit.lane import ReaderLimits
 from threadkit.routes import route_table
 from threadkit.server.protocol import Patience
+from threadkit.server.waiting import once_the_store_is_there
 from threadkit.services import build
 from threadkit.settings import Settings
-from threadkit.storage.checks import check_store
+from threadkit.storage.checks import StoreHealth, check_store
 from threadkit.storage.client import Store, StoreAddress
 from threadkit.storage.stamp import stamp_store
 from threadkit.users.oauth.model import ProviderEndpoints
@@ -96,8 +97,7 @@ class Application:
         """Everything that lives as long as a worker. Servers come here through ASGI, tests directly."""
         services = self.services
         route_table()  # so that nobody's first request waits for it
-        services.health.found_at_start = await check_store(services.store, services.keys, services.settings)
-        await stamp_store(services.store.redis, services.keys, services.keyring, services.clock)
+        services.health.found_at_start = await once_the_store_is_there(self._find_store)
         await asyncio.to_thread(text.warm_up)
         await services.start()
         try:
@@ -105,6 +105,12 @@ class Application:
         finally:
             await services.stop()
             self.access_log.flush()
+
+    async def _find_store(self) -> StoreHealth:
+        services = self.services
+        health = await check_store(services.store, services.keys, services.settings)
+        await stamp_store(services.store.redis, services.keys, services.keyring, services.clock)
+        return health
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["state"]["services"] = self.services

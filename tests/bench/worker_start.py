@@ -1,11 +1,13 @@
 """A worker as the server starts them, that says when it would take its first request, and ends."""
 
+import functools
 import socket
 import sys
 
 import uvicorn
 
 from threadkit.server import serve
+from threadkit.server.worker import create
 from threadkit.settings import load
 
 
@@ -18,4 +20,5 @@ class _Server(uvicorn.Server):
 
 
 if __name__ == "__main__":
-    _Server(serve.uvicorn_config(load().settings, "threadkit.server.worker:create", factory=True)).run()
+    settings = load().settings
+    _Server(serve.uvicorn_config(settings, functools.partial(create, settings), factory=True)).run()

@@ -256,7 +256,7 @@ class TestTheSystemdUnit:
 
     def test_it_starts_again_after_a_crash_and_waits_longer_each_time(self) -> None:
         service = unit()["Service"]
-        assert service["Restart"] == "on-failure"
+        assert service["Restart"] == "always"
         assert 0 < int(service["RestartSec"]) < int(service["RestartMaxDelaySec"])
         assert int(service["RestartSteps"]) > 0
         assert unit()["Unit"]["StartLimitIntervalSec"] == "0"

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.markup import escape
+from rich.text import Text
 
 from threadkit.cli.common import out, settings_of, store_options
 
@@ -26,25 +26,24 @@ def serve(config: Path | None, no_rate_limit: bool, demo: bool, **flags: Any) ->
     flags["limits.enabled"] = False if no_rate_limit else None
     from threadkit.server.serve import serve as run_server  # slow to import, and only needed here
 
-    loaded = settings_of({**flags, "config": config})
-    run_server(loaded, {**flags, "config": config}, _greet)
+    run_server(settings_of({**flags, "config": config}), _greet)
 
 
 def _greet(welcome: "Welcome") -> None:
     snippet = f'<script async src="{welcome.url}/embed.js" data-project="{welcome.site.api_key_public}"></script>'
-    out.print(f"\n[bold]ThreadKit is ready:[/] {escape(welcome.url)}\n")
+    out.print(Text.assemble("\n", ("ThreadKit is ready:", "bold"), f" {welcome.url}\n"))
     for notice in welcome.notices:
-        out.print(f"Note: {notice}", markup=False)
+        out.print(f"Note: {notice}")
     for risk in welcome.health.risks:
-        out.print(f"Can be lost: {risk}", markup=False)
-    out.print(f'Put this where the comments of "{escape(welcome.site.name)}" shall appear:')
-    out.print(f"  {snippet}\n", markup=False)
+        out.print(f"Can be lost: {risk}")
+    out.print(f'Put this where the comments of "{welcome.site.name}" shall appear:')
+    out.print(f"  {snippet}\n")
     if welcome.secret_key:
-        out.print(f"The site's secret key, shown only this once: {welcome.secret_key}\n", markup=False)
+        out.print(f"The site's secret key, shown only this once: {welcome.secret_key}\n")
     if welcome.owner_link:
         out.print("Set it up with this link; it works once, within 24 hours:")
-        out.print(f"  {welcome.owner_link}\n", markup=False)
+        out.print(f"  {welcome.owner_link}\n")
     if welcome.demo_url:
-        out.print(f"See it on the pages of a small blog: {welcome.demo_url}\n", markup=False)
-    url = escape(welcome.url)
+        out.print(f"See it on the pages of a small blog: {welcome.demo_url}\n")
+    url = welcome.url
     out.print(f"Moderation: {url}/mod · Administration: {url}/admin · API: {url}/docs\nStop with Ctrl-C\n")

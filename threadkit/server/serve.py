@@ -2,20 +2,15 @@
 
 import asyncio
 import contextlib
-import os
-import shutil
+import functools
 import signal
 import socket
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import structlog
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from threadkit import logs
 from threadkit.app import create_app
@@ -25,9 +20,10 @@ from threadkit.errors import CannotStart
 from threadkit.keyring import Keyring, open_keyring
 from threadkit.live.protocol import LiveProtocol
 from threadkit.server.protocol import ReadersProtocol
-from threadkit.server.worker import settle_memory, store_address
+from threadkit.server.worker import create, settle_memory, store_address
+from threadkit.server.workers import Workers, shared_meters
 from threadkit.services import build
-from threadkit.settings import OLDER_NAMES, Loaded, Settings, env_name
+from threadkit.settings import Loaded, Settings
 from threadkit.sites.model import Site
 from threadkit.storage.bundled import BundledStore, claim_server, prepare_folder
 from threadkit.storage.checks import StoreHealth, check_store
@@ -57,7 +53,7 @@ class Welcome:
     demo_url: str | None = None
 
 
-def serve(loaded: Loaded, flags: Mapping[str, Any], greet: Any) -> None:
+def serve(loaded: Loaded, greet: Any) -> None:
     """Run until told to stop. `greet` is called with a Welcome as soon as requests are answered."""
     settings = loaded.settings
     logs.configure(settings)
@@ -86,10 +82,9 @@ def serve(loaded: Loaded, flags: Mapping[str, Any], greet: Any) -> None:
             settle_memory()
             uvicorn.Server(uvicorn_config(settings, app)).run(sockets=[listening])
         else:
-            stack.enter_context(_settings_for_workers(flags))
-            stack.enter_context(_shared_meters())
-            config = uvicorn_config(settings, "threadkit.server.worker:create", factory=True)
-            Multiprocess(config, sockets=[listening]).run()
+            stack.enter_context(shared_meters())
+            config = uvicorn_config(settings, functools.partial(create, settings), factory=True)
+            Workers(config, sockets=[listening]).run()
 
 
 async def _prepare(settings: Settings, keyring: Keyring) -> tuple[Site, str | None, str | None, StoreHealth]:
@@ -161,35 +156,6 @@ def uvicorn_config(settings: Settings, app: Any, *, factory: bool = False) -> uv
         timeout_keep_alive=75,
         timeout_graceful_shutdown=GRACEFUL_S,
     )
-
-
-@contextlib.contextmanager
-def _settings_for_workers(flags: Mapping[str, Any]) -> Iterator[None]:
-    """Workers are fresh processes: what came by flag reaches them through the environment."""
-    before = dict(os.environ)
-    for name, value in flags.items():
-        if value is None:
-            continue
-        for older, meant in OLDER_NAMES.items():
-            if meant == name:
-                os.environ.pop(older, None)
-        os.environ["THREADKIT_CONFIG" if name == "config" else env_name(name)] = str(value)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-@contextlib.contextmanager
-def _shared_meters() -> Iterator[None]:
-    """A folder in which the workers' meters add up."""
-    folder = Path(tempfile.mkdtemp(prefix="threadkit-meters-"))
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
-    try:
-        yield
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _stop(_number: int, _frame: Any) -> None:

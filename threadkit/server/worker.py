@@ -5,7 +5,7 @@ import gc
 from threadkit import logs
 from threadkit.app import Application, create_app
 from threadkit.keyring import open_keyring
-from threadkit.settings import Settings, load
+from threadkit.settings import Settings
 from threadkit.storage.bundled import address_in, die_with_parent
 from threadkit.storage.client import StoreAddress, parse_url
 
@@ -14,11 +14,10 @@ def store_address(settings: Settings) -> StoreAddress:
     return parse_url(settings.redis_url) if settings.redis_url else address_in(settings.data_folder)
 
 
-def create() -> Application:
-    """The application of one of several workers; the parent left its settings in the environment."""
+def create(settings: Settings) -> Application:
+    """The application of one of several workers, with the settings that its parent has read."""
     die_with_parent()
     gc.disable()
-    settings = load().settings
     logs.configure(settings)
     app = create_app(settings, store_address(settings), open_keyring(settings))
     settle_memory()

@@ -41,6 +41,10 @@ class StoreHealth:
     risks: list[str] = field(default_factory=list)
 
 
+class StoreAway(CannotStart):
+    """Nobody answers there, or not yet."""
+
+
 async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHealth:
     """Refuse a store that would lose comments; each refusal says what to change."""
     where = str(store.address)
@@ -53,7 +57,7 @@ async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHeal
     except NoPermissionError as error:
         raise CannotStart(f"The store's user may not do what ThreadKit needs at {where}: {error}") from error
     except (RedisError, OSError) as error:
-        raise CannotStart(
+        raise StoreAway(
             f"The store at {where} cannot be reached: {_reason(error)}. Is redis_url right, and is the server running?"
         ) from error
     version = info.get("valkey_version") or info.get("redis_version", "0")
@@ -127,7 +131,7 @@ async def configured(store: Store, name: str) -> set[str]:
     except ResponseError:
         return set()
     except (RedisError, OSError) as error:
-        raise CannotStart(f"The store at {store.address} cannot be reached: {_reason(error)}.") from error
+        raise StoreAway(f"The store at {store.address} cannot be reached: {_reason(error)}.") from error
     # Several nodes answer each for itself, a single one does not say who it is.
     answers = [each for each in answer.values() if isinstance(each, dict)] or [answer]
     return {str(each[name]) for each in answers if name in each}

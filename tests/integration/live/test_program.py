@@ -14,17 +14,8 @@ from tests.integration.comments.test_comments import write
 from tests.integration.live.ears import Ear, LiveServer
 from tests.integration.live.houses import House, two_workers
 from tests.integration.live.test_events import page_of
+from tests.integration.server.program import workers_of
 from tests.wait import until
-
-
-def workers_of(pid: int) -> list[int]:
-    """The processes that answer: children of the server that hold many sockets, not its store or its helpers."""
-    found = []
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.append(int(child))
-    return found
 
 
 def sockets_of(pid: int) -> int:

@@ -16,7 +16,7 @@ from tests.integration.comments.test_comments import URL
 from tests.integration.live.ears import Ear, LiveServer
 from tests.integration.live.houses import House, two_workers
 from tests.integration.live.test_events import page_of
-from tests.integration.live.test_program import workers_of
+from tests.integration.server.program import workers_of
 from tests.people import Person
 from tests.wait import until
 

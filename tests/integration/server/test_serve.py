@@ -2,12 +2,12 @@
 
 import contextlib
 import errno
+import functools
 import json
 import re
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +18,16 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from tests.folders import quick_folder
-from tests.integration.server.program import Server, environment, free_port, processes_of, refused, run, serving
+from tests.integration.server.program import (
+    Server,
+    environment,
+    free_port,
+    processes_of,
+    refused,
+    run,
+    serving,
+    wait_until,
+)
 from threadkit.errors import CannotStart
 from threadkit.storage.bundled import prepare_folder
 from threadkit.storage.room import CLOSED_BYTES
@@ -29,13 +38,6 @@ from threadkit.storage.store_program import find_program
 def folder() -> Iterator[Path]:
     with quick_folder() as parent:
         yield Path(parent) / "data"
-
-
-def wait_until(condition: object, what: str) -> None:
-    deadline = time.monotonic() + 15
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.02)
 
 
 def test_it_greets_with_address_snippet_and_owner_link_and_stops_cleanly(folder: Path) -> None:
@@ -102,7 +104,8 @@ def test_ten_kills_while_a_client_writes_lose_no_acknowledged_write(folder: Path
             stop = threading.Event()
             writer = threading.Thread(target=_write, args=(folder, cycle, acknowledged, stop))
             writer.start()
-            wait_until(lambda wanted=(cycle + 1) * 200: len(acknowledged) >= wanted, "some writes")
+            wanted = (cycle + 1) * 200
+            wait_until(functools.partial(_has, acknowledged, wanted), "some writes")
             server.kill()
             stop.set()
             writer.join(10)
@@ -115,6 +118,10 @@ def test_ten_kills_while_a_client_writes_lose_no_acknowledged_write(folder: Path
             if not found
         ]
     assert lost == []
+
+
+def _has(acknowledged: list[str], wanted: int) -> bool:
+    return len(acknowledged) >= wanted
 
 
 def _write(folder: Path, cycle: int, acknowledged: list[str], stop: threading.Event) -> None:
