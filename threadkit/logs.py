@@ -8,6 +8,7 @@ import msgspec
 import structlog
 
 from threadkit.settings import Settings
+from threadkit.terminal import printable, printable_json, printable_lines
 
 _SECRETS = ("password", "secret", "token", "authorization", "code", "cookie", "api_key")
 
@@ -65,10 +66,12 @@ def _without_secrets(_logger: Any, _method: str, event: Any) -> Any:
 
 def _without_controls(_logger: Any, _method: str, event: Any) -> Any:
     for name, value in event.items():
-        if isinstance(value, str) and name != "exception" and not value.isprintable():
-            event[name] = value.encode("unicode_escape").decode()
+        if name == "exception":
+            event[name] = printable_lines(str(value))
+        else:
+            event[name] = printable(value) if isinstance(value, str) else value
     return event
 
 
 def _json(event: Any, **_options: Any) -> str:
-    return msgspec.json.encode(event, enc_hook=str).decode()
+    return printable_json(msgspec.json.encode(event, enc_hook=str).decode())

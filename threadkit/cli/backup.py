@@ -96,7 +96,7 @@ async def create(
         print_json(_facts(made))
         return
     assert made.header is not None  # noqa: S101 - it was read a moment ago
-    out.print(f"{made.path}: {_contents(made.header)}, {_size(made.bytes)}, read again and found whole.", markup=False)
+    out.print(f"{made.path}: {_contents(made.header)}, {_size(made.bytes)}, read again and found whole.")
     if not made.header.is_one_moment:
         out.print("The store did not tell what changed meanwhile, so a restore derives all indexes again.")
     if passphrase is not None:
@@ -132,7 +132,7 @@ def list_(folder: Path | None, as_json: bool, **flags: Any) -> None:
         ["File", "Age", "Size", "Holds", "Encrypted", "Verified"], rows, empty=f"There is no backup in {where} yet."
     )
     if state.failure and not folder:
-        out.print(f"\nThe server's last try failed ({iso(state.failure.at_ms)}): {state.failure.why}", markup=False)
+        out.print(f"\nThe server's last try failed ({iso(state.failure.at_ms)}): {state.failure.why}")
 
 
 @backup.command()
@@ -156,7 +156,7 @@ def verify(file: Path, deep: bool, passphrase_file: Path | None, as_json: bool, 
         print_json({"file": str(file), "is_whole": True, "rehearsed": deep, "keys": header.keys})
         return
     rehearsed = " It was put back into a store made for this, and everything agrees." if deep else ""
-    out.print(f"{file} is whole: {_contents(header)}.{rehearsed}", markup=False)
+    out.print(f"{file} is whole: {_contents(header)}.{rehearsed}")
 
 
 @backup.command()
@@ -179,7 +179,7 @@ def restore(file: Path, new_secret: bool, passphrase_file: Path | None, as_json:
     if as_json:
         print_json({"file": str(file), "keys": header.keys, "erased_again": erased._asdict()})
         return
-    out.print(f"Everything is back, as it was on {iso(header.started_ms)}: {_contents(header)}.", markup=False)
+    out.print(f"Everything is back, as it was on {iso(header.started_ms)}: {_contents(header)}.")
     if any(erased):
         out.print(
             "What people have deleted since is deleted again: "

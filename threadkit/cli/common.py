@@ -10,9 +10,10 @@ from typing import Any, NoReturn, TypeVar
 import click
 import msgspec
 from redis.exceptions import RedisError
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.text import Text
 
 from threadkit.errors import CannotStart, InvalidParameter, SiteNotFound, ThreadKitError
 from threadkit.ids import UserId, is_uuid
@@ -24,13 +25,25 @@ from threadkit.storage.bundled import shared_use
 from threadkit.storage.checks import check_store
 from threadkit.storage.client import Store, parse_url
 from threadkit.storage.stamp import stamp_store
+from threadkit.terminal import printable, printable_json, printable_lines
 from threadkit.users.model import User, normal_email
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class Terminal(Console):
+    """Prints text as it is: what others wrote is neither markup nor a command. Colours come as `Text`."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*(printable_lines(each) if isinstance(each, str) else each for each in objects), **options)
+
+
+out = Terminal()
+err = Terminal(stderr=True)
 
 
 def store_options(command: F) -> F:
@@ -88,11 +101,16 @@ async def _open_services(loaded: Loaded, on_any_store: bool) -> AsyncIterator[Se
 
 
 async def find_site(services: Services, wanted: str) -> Site:
-    """A site by id, public key, domain or name."""
-    for site in await services.site_queries.all():
-        if wanted in (site.id, site.api_key_public, site.domain, site.name):
-            return site
-    raise SiteNotFound(site=wanted)
+    """A site by id, public key, domain or name. Only ids and keys are unique; a name that several share is refused."""
+    sites = await services.site_queries.all()
+    found = [site for site in sites if wanted in (site.id, site.api_key_public)]
+    found = found or [site for site in sites if wanted in (site.domain, site.name)]
+    if not found:
+        raise SiteNotFound(site=wanted)
+    if len(found) > 1:
+        which = ", ".join(f"{site.id} ({site.name}, {site.domain})" for site in found)
+        raise InvalidParameter(name="site", why=f"several are called {wanted!r}; say which one by its id: {which}")
+    return found[0]
 
 
 async def find_user(services: Services, text: str) -> User:
@@ -109,21 +127,23 @@ async def find_user(services: Services, text: str) -> User:
 
 
 def print_json(data: Any) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
+    click.echo(printable_json(msgspec.json.format(msgspec.json.encode(data), indent=2).decode()))
 
 
 def print_table(columns: list[str], rows: list[list[str]], *, empty: str) -> None:
+    """Nothing is cut or wrapped, so that keys and ids can be copied, and piped into another program."""
     if not rows:
-        out.print(empty, markup=False)
+        out.print(empty)
         return
-    table = Table(*columns, box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
-    out.print(table)
+    lines = [[printable(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    for number, line in enumerate(lines):
+        cells = (set_cell_size(cell, width) for cell, width in zip(line, widths, strict=True))
+        out.print(Text("  ".join(cells).rstrip(), style="" if number else "bold"))
 
 
 def fail(sentence: str) -> NoReturn:
-    err.print(f"Error: {sentence}", markup=False)
+    err.print(f"Error: {sentence}")
     raise SystemExit(1)
 
 

@@ -20,7 +20,7 @@ def check(config: Path | None, **flags: Any) -> None:
     """Say whether the settings can be used, and all that is wrong with them."""
     loaded = settings_of({**flags, "config": config})
     for notice in loaded.notices:
-        out.print(f"Note: {notice}", markup=False)
+        out.print(f"Note: {notice}")
     out.print("The settings are fine.")
 
 

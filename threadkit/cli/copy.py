@@ -96,17 +96,17 @@ async def _opened(settings: Settings) -> AsyncIterator[Store]:
 
 def _print(report: CopyReport, agreement: Report) -> None:
     went_on = " It went on where it had stopped." if report.is_resumed else ""
-    out.print(f"Everything is there, and the same: {report.keys:,} keys.{went_on}", markup=False)
+    out.print(f"Everything is there, and the same: {report.keys:,} keys.{went_on}")
     if report.left_behind:
         out.print("Left behind, because nothing in the store says whose it is:")
         for left in report.left_behind:
-            out.print(f"  {left}", markup=False)
+            out.print(f"  {left}")
     if report.unknown:
         out.print(f"Not ThreadKit's, and left alone: {report.unknown:,} keys.")
     looked_at = f"{agreement.comments:,} comments, {agreement.pages:,} pages, {agreement.votes:,} votes"
     if agreement.tallies:
         for tally in agreement.tallies:
-            out.print(tally.sentence(is_check=True), markup=False)
+            out.print(tally.sentence(is_check=True))
         out.print("That is so in the source too. `threadkit rebuild` on the copy puts right what can be.")
     else:
         out.print(f"Every index of the copy agrees: {looked_at}.")

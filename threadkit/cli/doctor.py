@@ -5,7 +5,7 @@ import os
 
 import click
 from redis.exceptions import RedisError
-from rich.markup import escape
+from rich.text import Text
 
 from threadkit.cli.common import fail, json_option, out, print_json, progress_bar, store_options, with_services
 from threadkit.doctor.deep.service import DeepReport
@@ -13,13 +13,14 @@ from threadkit.doctor.model import Check, Diagnosis, State
 from threadkit.doctor.surroundings import LOCALES
 from threadkit.services import Services
 from threadkit.sites.model import Site
+from threadkit.terminal import printable, printable_lines
 from threadkit.words import Words
 
 _SIGNS = {
-    State.OK: "[green]ok     [/]",
-    State.WARNING: "[yellow]warning[/]",
-    State.BAD: "[red]bad    [/]",
-    State.UNKNOWN: "[dim]unknown[/]",
+    State.OK: ("ok     ", "green"),
+    State.WARNING: ("warning", "yellow"),
+    State.BAD: ("bad    ", "red"),
+    State.UNKNOWN: ("unknown", "dim"),
 }
 
 
@@ -67,7 +68,7 @@ def _print(found: Diagnosis) -> None:
     for check in found.checks:
         if check.site_id != site_id:
             site_id = check.site_id
-            out.print(f"\n[bold]{escape(check.site or '')}[/]")
+            out.print(Text(f"\n{printable(check.site or '')}", style="bold"))
         _print_check(check)
     counts = found.counts
     words = [f"{counts[state]} {state}" for state in State if counts[state]]
@@ -75,9 +76,10 @@ def _print(found: Diagnosis) -> None:
 
 
 def _print_check(check: Check) -> None:
-    out.print(f"{_SIGNS[check.state]} [bold]{escape(check.title)}[/]: {escape(check.found)}")
+    found = printable_lines(check.found)
+    out.print(Text.assemble(_SIGNS[check.state], " ", (printable(check.title), "bold"), f": {found}"))
     if check.fix:
-        out.print(f"        → {escape(check.fix)}")
+        out.print(f"        → {check.fix}")
 
 
 async def _look_deep(services: Services, is_repair: bool, as_json: bool) -> None:
@@ -100,7 +102,7 @@ _FIELDS = DeepReport.__struct_fields__
 
 def _print_deep(report: DeepReport) -> None:
     for tally in report.found:
-        out.print(tally.sentence(is_check=not report.is_repair), markup=False)
+        out.print(tally.sentence(is_check=not report.is_repair))
     looked_at = f"{report.keys:,} keys, {report.comments:,} comments, {report.pages:,} pages, {report.votes:,} votes"
     if not report.found:
         out.print(f"Everything agrees: {looked_at}.")
@@ -109,7 +111,7 @@ def _print_deep(report: DeepReport) -> None:
     elif report.is_repair:
         out.print("\nLeft over:")
         for tally in report.left:
-            out.print(tally.sentence(is_check=True), markup=False)
+            out.print(tally.sentence(is_check=True))
     if report.exit_code == 2:
         out.print("\nWhat cannot be put right needs somebody to look at it, or a backup. Unknown keys are left alone.")
     elif report.exit_code == 1 and not report.is_repair:

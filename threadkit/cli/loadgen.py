@@ -106,7 +106,6 @@ def _print(site: Site, made: Made) -> None:
     out.print(
         f"{site.name} now has {made.comments:,} more comments on {made.pages:,} pages, by {made.users:,} people who "
         f"voted {made.votes:,} times. It took {made.seconds:.1f} s; the seed was {made.seed}.",
-        markup=False,
     )
     if made.effects_wait:
-        out.print(f"{made.effects_wait:,} changes of karma and totals wait for the next server.", markup=False)
+        out.print(f"{made.effects_wait:,} changes of karma and totals wait for the next server.")

@@ -74,7 +74,7 @@ def _print(footprint: Footprint, site: Site | None) -> None:
     rows.append(["all", "", "", "", "", f"{sum(share.keys for share in footprint.shares):,}", _mb(footprint.bytes)])
     print_table(["Kind", "There are", "Bytes each", "+ indexes", "= together", "Keys", "In all"], rows, empty="")
     if site is None and footprint.used_memory is not None:
-        out.print(f"The store itself says {_mb(footprint.used_memory)}, with its own tables and buffers.", markup=False)
+        out.print(f"The store itself says {_mb(footprint.used_memory)}, with its own tables and buffers.")
 
 
 def _print_estimate(asked: dict[Of, int], estimated: dict[Of, int | None]) -> None:

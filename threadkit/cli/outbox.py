@@ -99,7 +99,7 @@ async def dead(services: Services, wanted: str | None, limit: int, as_json: bool
             iso(letter.died_ms),
             letter.letter.handler or "–",
             str(letter.letter.tries),
-            _printable(letter.letter.why) or "–",
+            letter.letter.why or "–",
         ]
         for letter in letters
     ]
@@ -180,10 +180,6 @@ def _described(found: FoundDead, site: Site) -> dict[str, object]:
 
 def _letters(number: int) -> str:
     return f"{number} dead letter{'' if number == 1 else 's'}"
-
-
-def _printable(text: str) -> str:
-    return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 def _time(ms: int | None) -> str | None:

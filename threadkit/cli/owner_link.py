@@ -17,4 +17,4 @@ async def owner_link(services: Services, as_json: bool) -> None:
     if as_json:
         print_json({"link": link})
     else:
-        out.print(link, markup=False)
+        out.print(link)

@@ -55,7 +55,7 @@ async def lock(services: Services, wanted: str, url: str, is_open: bool) -> None
     """Let nobody write on a page, whether it has comments yet or not."""
     site = await find_site(services, wanted)
     found = await services.pages.lock_address(site, url, locked=not is_open)
-    out.print(f"{found.page.url} is {'locked' if found.page.locked else 'open'}.", markup=False)
+    out.print(f"{found.page.url} is {'locked' if found.page.locked else 'open'}.")
 
 
 @page.command("move")
@@ -90,4 +90,4 @@ def _tell(moved: Moved, as_json: bool, sentence: str) -> None:
     if as_json:
         print_json(moved)
     else:
-        out.print(sentence.format(url=moved.url, comments_moved=moved.comments_moved), markup=False)
+        out.print(sentence.format(url=moved.url, comments_moved=moved.comments_moved))

@@ -51,7 +51,7 @@ def _builtins(report: Report) -> dict[str, object]:
 
 def _print(report: Report) -> None:
     for tally in report.tallies:
-        out.print(tally.sentence(is_check=report.is_check), markup=False)
+        out.print(tally.sentence(is_check=report.is_check))
     if any(tally.kind.endswith("hot") and tally.what == "score" for tally in report.tallies):
         out.print("Hot scores go stale when a server is killed between a vote and its rank, or the formula changed.")
     looked_at = (

@@ -39,6 +39,6 @@ async def rerender(services: Services, wanted: str | None, everything: bool, as_
     else:
         out.print(f"{report.rendered:,} of {report.comments:,} comments rendered, {report.changed:,} changed.")
         for comment_id in report.too_complex:
-            out.print(f"Comment {comment_id} would be too long as HTML and keeps the HTML it has.", markup=False)
+            out.print(f"Comment {comment_id} would be too long as HTML and keeps the HTML it has.")
     if report.too_complex:
         click.get_current_context().exit(1)

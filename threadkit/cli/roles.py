@@ -33,7 +33,7 @@ async def grant(services: Services, wanted: str, user: str, name: str) -> None:
     """Give USER (an id, e-mail address or name) the role owner, admin or moderator on SITE."""
     site = await find_site(services, wanted)
     await services.roles.grant(site.id, (await find_user(services, user)).id, Role[name.upper()])
-    out.print(f"{user} is now {name} of {site.name}.", markup=False)
+    out.print(f"{user} is now {name} of {site.name}.")
 
 
 @role.command()
@@ -45,7 +45,7 @@ async def revoke(services: Services, wanted: str, user: str) -> None:
     """Take every role on SITE from USER."""
     site = await find_site(services, wanted)
     had_one = await services.roles.revoke(site.id, (await find_user(services, user)).id)
-    out.print(f"{user} has no role on {site.name} {'any more' if had_one else 'and had none'}.", markup=False)
+    out.print(f"{user} has no role on {site.name} {'any more' if had_one else 'and had none'}.")
 
 
 @role.command("list")

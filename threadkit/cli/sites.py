@@ -12,6 +12,7 @@ from threadkit.ids import SiteId
 from threadkit.services import Services
 from threadkit.sites.model import NewSite, Site, SiteSettings, SiteView, changed_settings
 from threadkit.sites.service import PUBLIC_KEY_GRACE_S
+from threadkit.terminal import printable
 
 
 @click.group()
@@ -100,9 +101,9 @@ async def delete(services: Services, wanted: str, yes: bool, as_json: bool) -> N
         if not yes:
             comments = await services.store.redis.zcard(services.keys.site(found.id).comments())
             question = f"Delete {found.name} ({found.domain}) and its {comments:,} comments for good?"
-            click.confirm(question, abort=True, err=True)
+            click.confirm(printable(question), abort=True, err=True)
         await services.deletions.begin(found, confirm=found.domain, in_foreground=True)
-        err.print(f"Its keys are dead. Deleting {site_id}", markup=False)
+        err.print(f"Its keys are dead. Deleting {site_id}")
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -119,7 +120,7 @@ async def delete(services: Services, wanted: str, yes: bool, as_json: bool) -> N
     if as_json:
         print_json({"site_id": site_id, "removed": removed})
     else:
-        out.print(f"The site is gone: {removed:,} keys and entries were removed.", markup=False)
+        out.print(f"The site is gone: {removed:,} keys and entries were removed.")
 
 
 @click.group()
@@ -148,7 +149,7 @@ async def rotate(services: Services, wanted: str, which: str, grace: int, as_jso
         if as_json:
             print_json({"site_id": found.id, "sso_secret": secret})
         else:
-            out.print(f"sign-in secret  {secret}   (shown only this once)", markup=False)
+            out.print(f"sign-in secret  {secret}   (shown only this once)")
         return
     if which == "secret":
         _print_new(await services.sites.rotate_secret_key(found.id), as_json)
@@ -176,10 +177,10 @@ def _print_new(new: NewSite, as_json: bool) -> None:
     if as_json:
         print_json({**msgspec.to_builtins(SiteView.of(new.site)), "api_key_secret": new.secret_key})
         return
-    out.print(f"{new.site.name} ({new.site.domain})", markup=False)
-    out.print(f"  id          {new.site.id}", markup=False)
-    out.print(f"  public key  {new.site.api_key_public}", markup=False)
-    out.print(f"  secret key  {new.secret_key}   (shown only this once)", markup=False)
+    out.print(f"{new.site.name} ({new.site.domain})")
+    out.print(f"  id          {new.site.id}")
+    out.print(f"  public key  {new.site.api_key_public}")
+    out.print(f"  secret key  {new.secret_key}   (shown only this once)")
 
 
 def _print_site(found: Site, as_json: bool, *, reranking_percent: int | None = None) -> None:

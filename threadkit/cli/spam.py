@@ -47,7 +47,7 @@ async def train(services: Services, files: tuple[Path, ...], wanted: str, first:
     if as_json:
         print_json({**msgspec.to_builtins(trained), "totals": totals})
         return
-    out.print(f"{trained.learnt:,} of {trained.rows:,} comments were news.", markup=False)
+    out.print(f"{trained.learnt:,} of {trained.rows:,} comments were news.")
     out.print(f"It has learnt from {totals.rejected:,} rejected and {totals.approved:,} approved comments.")
 
 
@@ -75,10 +75,10 @@ async def test(services: Services, files: tuple[Path, ...], wanted: str, first: 
         ["not spam", f"{measured.held_others:,}", f"{measured.passed_others:,}"],
     ]
     print_table(["", "Held", "Let through"], rows, empty="")
-    out.print(f"precision {_percent(measured.precision)}: so much of what it holds is spam", markup=False)
-    out.print(f"recall    {_percent(measured.recall)}: so much of the spam it holds", markup=False)
+    out.print(f"precision {_percent(measured.precision)}: so much of what it holds is spam")
+    out.print(f"recall    {_percent(measured.recall)}: so much of the spam it holds")
     if not is_ready:
-        out.print(f"It holds nothing before it has seen {rule.least} decisions of both kinds.", markup=False)
+        out.print(f"It holds nothing before it has seen {rule.least} decisions of both kinds.")
 
 
 @spam.command()
@@ -104,9 +104,9 @@ async def stats(services: Services, wanted: str, most: int, as_json: bool) -> No
     ]
     print_table(["", "Rejected", "Approved"], rows, empty="")
     if not rule.enabled:
-        out.print("It is switched off: screening.learning.enabled=false", markup=False)
+        out.print("It is switched off: screening.learning.enabled=false")
     elif not is_ready:
-        out.print(f"It holds nothing before it has seen {rule.least} decisions of both kinds.", markup=False)
+        out.print(f"It holds nothing before it has seen {rule.least} decisions of both kinds.")
     for title, found in (("Speaks for spam", learnt.for_spam), ("Speaks against it", learnt.against_spam)):
         if found:
             out.print()

@@ -88,7 +88,7 @@ async def ban(
     _tell(found, f"banned on {site.name}", shadow, done is not None)
     if delete_comments:
         job = await services.jobs.start(site, found.id, by=None)
-        out.print(f"{job.total} comments are looked through in the background, as job {job.id}.", markup=False)
+        out.print(f"{job.total} comments are looked through in the background, as job {job.id}.")
 
 
 @user.command()
@@ -129,14 +129,14 @@ async def show(services: Services, wanted_user: str, wanted: str | None, as_json
     if as_json:
         print_json(shown)
         return
-    out.print(f"{shown.name} ({shown.id}){f', {shown.email}' if shown.email else ''}", markup=False)
+    out.print(f"{shown.name} ({shown.id}){f', {shown.email}' if shown.email else ''}")
     for flag, word in ((shown.banned_everywhere, "banned"), (shown.shadow_banned_everywhere, "shadow-banned")):
         if flag:
-            out.print(f"{word} on every site", markup=False)
+            out.print(f"{word} on every site")
     for site_name, role in shown.roles.items():
-        out.print(f"{site_name}: {role}", markup=False)
+        out.print(f"{site_name}: {role}")
     for site_name, until in shown.bans.items():
-        out.print(f"{site_name}: banned {'for ever' if until == 'ever' else f'until {until}'}", markup=False)
+        out.print(f"{site_name}: banned {'for ever' if until == 'ever' else f'until {until}'}")
 
 
 @user.command()
@@ -155,9 +155,9 @@ async def reset_second_step(services: Services, wanted_user: str) -> None:
     finally:
         await services.office.stop()
     if was_on:
-        out.print(f"{found.name} has no second step any more, and is signed out everywhere.", markup=False)
+        out.print(f"{found.name} has no second step any more, and is signed out everywhere.")
     else:
-        out.print(f"{found.name} has no second step, as before.", markup=False)
+        out.print(f"{found.name} has no second step, as before.")
 
 
 async def _shown(services: Services, found: User) -> Shown:
@@ -181,20 +181,19 @@ async def _shown(services: Services, found: User) -> Shown:
 
 def _print_card(card: Card) -> None:
     lately, counts = card.counts.lately, card.counts
-    out.print(f"{card.user.name} ({card.user.id}), {card.role}", markup=False)
+    out.print(f"{card.user.name} ({card.user.id}), {card.role}")
     if card.ban:
-        out.print(f"banned {f'until {card.ban.until}' if card.ban.until else 'for ever'}", markup=False)
+        out.print(f"banned {f'until {card.ban.until}' if card.ban.until else 'for ever'}")
     if card.shadow_ban:
-        out.print("shadow-banned", markup=False)
+        out.print("shadow-banned")
     if card.banned_everywhere:
-        out.print("banned on every site", markup=False)
+        out.print("banned on every site")
     out.print(
         f"{counts.comments} comments; in {lately.days} days {lately.approved} shown, {lately.pending} waiting, "
         f"{lately.rejected} rejected, {lately.removed} deleted; {counts.reports_against} open reports",
-        markup=False,
     )
     for note in card.notes or []:
-        out.print(f"note of {note.created_at} by {note.by_name or 'somebody'}: {note.text}", markup=False)
+        out.print(f"note of {note.created_at} by {note.by_name or 'somebody'}: {note.text}")
 
 
 def _check_place(wanted: str | None, everywhere: bool) -> None:
@@ -208,4 +207,4 @@ def _which(shadow: bool) -> List:
 
 def _tell(found: User, what: str, shadow: bool, changed: bool) -> None:
     words = what.replace("banned", "shadow-banned") if shadow else what
-    out.print(f"{found.name} is {words}{'' if changed else ', as before'}.", markup=False)
+    out.print(f"{found.name} is {words}{'' if changed else ', as before'}.")

@@ -36,4 +36,4 @@ def version(is_sbom: bool, lock: Path | None, as_json: bool, config: Path | None
         print_json(facts)
         return
     for name, value in facts.items():
-        out.print(f"{name} {value}", markup=False)
+        out.print(f"{name} {value}")

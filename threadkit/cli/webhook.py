@@ -22,4 +22,4 @@ async def webhook_secret(services: Services, wanted: str, as_json: bool) -> None
     if as_json:
         print_json({"site_id": found.id, "webhook_secret": secret})
     else:
-        out.print(secret, markup=False)
+        out.print(secret)

@@ -12,6 +12,7 @@ import structlog
 
 from threadkit.http.client_address import ClientAddresses
 from threadkit.settings import Settings
+from threadkit.terminal import printable_json
 
 FLUSH_S = 0.2
 
@@ -71,4 +72,4 @@ class AccessLog:
 
 @functools.lru_cache(maxsize=1000)
 def _quoted(text: str) -> str:
-    return msgspec.json.encode(text).decode()
+    return printable_json(msgspec.json.encode(text).decode())
