@@ -22,6 +22,7 @@ from threadkit.ids import API_KEY_PATTERN, is_uuid
 
 ENV_PREFIX = "THREADKIT_"
 DEFAULT_FILE = Path("threadkit.toml")
+LONGEST_PREFIX = 64
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Secret = Annotated[str, Meta(min_length=32, max_length=512)]
@@ -204,7 +205,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     redis_url: Annotated[str, Meta(max_length=2000)] | None = None
     redis_server: Annotated[str, Meta(max_length=4096)] | None = None
-    key_prefix: Annotated[str, Meta(max_length=64)] = ""
+    key_prefix: Annotated[str, Meta(max_length=LONGEST_PREFIX)] = ""
     durability: Literal["strict", "relaxed"] = "strict"
     outbox: Literal["in-process", "worker"] = "in-process"
     store: StoreTuning = StoreTuning()

@@ -5,7 +5,7 @@ refuses to. Whoever comes after a crash begins anew.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,10 @@ from threadkit.backup.model import SECRETS, BackupFailed, Count, Header, Record
 from threadkit.backup.node import Node, all_keys, anybody_listens, open_nodes
 from threadkit.backup.service import check
 from threadkit.clock import Clock, iso
+from threadkit.doctor.deep.names import AllNames
 from threadkit.storage.client import Commands, Store, close_client
-from threadkit.storage.keys import SCHEMA, Keys
-from threadkit.storage.stamp import SCHEMA_VERSION
+from threadkit.storage.keys import Keys
+from threadkit.storage.stamp import SCHEMA_VERSION, refuse_open_prefix
 
 BATCH = 500
 BATCH_BYTES = 4 << 20
@@ -36,6 +37,8 @@ class RestoreService:
         self._keys = keys
         self._clock = clock
         self._fingerprint = fingerprint
+        self._names = AllNames(keys)
+        self._tagged_names = AllNames(Keys(keys.prefix, tagged=True))
         shared = keys.shared
         self._own = {key.encode() for key in (shared.stamp(), shared.write_probe(), shared.restoring())}
 
@@ -51,8 +54,8 @@ class RestoreService:
             async with open_nodes(self._store) as nodes:
                 await self._refuse_beside_servers(nodes)
                 await self._begin(nodes, client, path)
-                await self._write(client, read_records(path, header, key), header, new_secret, on_progress)
-                await self._compare(nodes, header, new_secret)
+                left_out = await self._write(client, read_records(path, header, key), header, new_secret, on_progress)
+                await self._compare(nodes, header, left_out)
                 if header.is_tagged and not self._keys.tagged:
                     await self._merge_voted_pages(nodes, client)
         finally:
@@ -72,6 +75,8 @@ class RestoreService:
                 f"{path} was made from a single store, and cannot be put back into a cluster. Restore it into a data "
                 "folder of its own, and move that with `threadkit copy`."
             )
+        if header.prefix != self._keys.prefix:
+            refuse_open_prefix(self._keys)
         if header.secret != self._fingerprint and not new_secret:
             raise BackupFailed(
                 f"{path} was made with another server secret. Put the secret.key of that time into the data folder, or "
@@ -86,7 +91,7 @@ class RestoreService:
     async def _begin(self, nodes: list[Node], client: Commands, path: Path) -> None:
         mark = self._keys.shared.restoring()
         if await client.exists(mark):  # all that is here was put here by a restore that did not come to its end
-            async for keys in all_keys(nodes, self._keys.prefix):
+            async for keys in self._all_ours(nodes):
                 await _in_one_go(client, [("UNLINK", key) for key in keys if key != mark.encode()])
         await self._refuse_data(nodes)
         facts = {"file": path.name, "since": iso(self._clock.now_ms())}
@@ -99,7 +104,8 @@ class RestoreService:
 
     async def _refuse_data(self, nodes: list[Node]) -> None:
         found = 0
-        async for keys in all_keys(nodes, self._keys.prefix):
+        # Without a prefix the whole store has to be ours.
+        async for keys in self._all_ours(nodes) if self._keys.prefix else all_keys(nodes, ""):
             found += sum(key not in self._own for key in keys)
         if found:
             raise BackupFailed(
@@ -116,14 +122,20 @@ class RestoreService:
         header: Header,
         new_secret: bool,
         on_progress: OnProgress,
-    ) -> None:
-        census, done, total = Census(), 0, header.keys
+    ) -> dict[str, Count]:
+        """Says what it left out: secrets of another server, and what older versions took along of other installations."""
+        left_out, done, total = Census(), 0, header.keys
+        names = AllNames(Keys(tagged=header.is_tagged))
         for batch in _batches(records):
             commands = []
             for record in batch:
-                entry = census.entry_of(record.key) if new_secret else None
-                if entry is None or entry.name not in SECRETS:
+                entry = left_out.entry_of(record.key)
+                if names.is_known(record.key) and not (new_secret and entry is not None and entry.name in SECRETS):
                     commands.append(self._command(record, header))
+                elif record.value is None:
+                    left_out.remove(record.key)
+                else:
+                    left_out.add(record.key, ends=record.expires_ms >= 0)
             try:
                 await _in_one_go(client, commands)
             except ResponseError as error:
@@ -134,6 +146,7 @@ class RestoreService:
             on_progress(min(done, total), total)
         if new_secret:
             await client.hset(self._keys.shared.stamp(), "secret", self._fingerprint)
+        return left_out.counts()
 
     def _command(self, record: Record, header: Header) -> tuple[Any, ...]:
         keeps_name = self._keys.tagged or not header.is_tagged or _VOTED_PAGES.match(record.key)
@@ -142,31 +155,35 @@ class RestoreService:
             return ("UNLINK", key)
         return ("RESTORE", key, max(record.expires_ms, 0), record.value, "REPLACE", "ABSTTL")
 
-    async def _compare(self, nodes: list[Node], header: Header, new_secret: bool) -> None:
+    async def _compare(self, nodes: list[Node], header: Header, left_out: dict[str, Count]) -> None:
         census, shared = Census(), self._keys.shared
         ours = {key.encode() for key in (shared.restoring(), shared.write_probe())}  # written meanwhile
         length = len(self._keys.prefix.encode())
-        async for keys in all_keys(nodes, self._keys.prefix):
+        async for keys in self._all_ours(nodes):
             for key in keys:
                 if key not in ours:
                     census.add(key[length:], ends=False)
-        wrong = differences(_expected(header, new_secret), census.counts(), may_have_ended=True)
+        wrong = differences(_without(header, left_out), census.counts(), may_have_ended=True)
         if wrong:
             raise BackupFailed(f"Not everything arrived in the store: {'; '.join(wrong)}. Restore it once more.")
+
+    async def _all_ours(self, nodes: list[Node]) -> AsyncIterator[list[bytes]]:
+        async for keys in all_keys(nodes, self._keys.prefix):
+            yield list(filter(self._names.is_known, keys))
 
     async def _merge_voted_pages(self, nodes: list[Node], client: Commands) -> None:
         prefix = self._keys.prefix
         async for keys in all_keys(nodes, f"{prefix}{{"):
-            for key in keys:
+            for key in filter(self._tagged_names.is_known, keys):
                 merged = prefix.encode() + _TAG.sub(b"", key[len(prefix.encode()) :])
                 await _in_one_go(client, [("SUNIONSTORE", merged, merged, key), ("UNLINK", key)])
 
 
-def _expected(header: Header, new_secret: bool) -> Header:
-    if not new_secret:
-        return header
-    left_out = {entry.pattern for entry in SCHEMA if entry.name in SECRETS}
-    counts = {kind: Count(0, 0) if kind in left_out else count for kind, count in header.counts.items()}
+def _without(header: Header, left_out: dict[str, Count]) -> Header:
+    counts = dict(header.counts)
+    for kind, count in left_out.items():
+        there = counts.get(kind, Count(0, 0))
+        counts[kind] = Count(there.keys - count.keys, there.passing - count.passing)
     return msgspec.structs.replace(header, counts=counts)
 
 

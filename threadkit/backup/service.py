@@ -12,6 +12,7 @@ from threadkit.backup.model import MOMENTARY, SECRETS, BackupFailed, FoundBackup
 from threadkit.backup.node import Node, open_nodes
 from threadkit.backup.sealing import FileKey
 from threadkit.clock import Clock
+from threadkit.doctor.deep.names import AllNames
 from threadkit.storage.client import Store
 from threadkit.storage.keys import Keys
 from threadkit.storage.stamp import SCHEMA_VERSION
@@ -59,8 +60,11 @@ class BackupService:
     ) -> Header:
         census = Census()
         left_out = MOMENTARY | SECRETS if without_secrets else MOMENTARY
+        names = AllNames(Keys(tagged=self._keys.tagged))
 
         def take(record: Record) -> None:
+            if not names.is_known(record.key):
+                return  # of another installation, or of nobody
             if (entry := census.entry_of(record.key)) and entry.name in left_out:
                 return
             if record.value is not None:

@@ -18,7 +18,7 @@ from threadkit.copying.model import CopyFailed, CopyReport, Tallies
 from threadkit.copying.side import Command, Side, raw
 from threadkit.copying.translation import Translation
 from threadkit.doctor.deep.names import Known
-from threadkit.storage.stamp import SCHEMA_VERSION
+from threadkit.storage.stamp import SCHEMA_VERSION, refuse_open_prefix
 
 # Leases, who looks at a page, counts of requests: by the time a server starts on the copy they have ended anyway.
 SHORT_LIVED_S = 120
@@ -114,8 +114,11 @@ class CopyService:
 
     async def _refuse_data(self) -> None:
         found = 0
+        refuse_open_prefix(self._target.keys)
         async for keys in self._target.batches():
-            found += sum(key not in self._own for key in keys)
+            # Without a prefix the whole store has to be ours.
+            ours = [key for key in keys if self._target.known(key)] if self._target.keys.prefix else keys
+            found += sum(key not in self._own for key in ours)
         if found:
             raise CopyFailed(
                 f"The store at {self._target} holds data already: {found:,} keys. A copy is only made into an empty one: "

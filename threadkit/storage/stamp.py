@@ -19,12 +19,25 @@ class WrongStamp(CannotStart):
         self.facts = facts
 
 
+def refuse_open_prefix(keys: Keys) -> None:
+    """Of data that is new: `blog` could not be told from `blog2` at a glance. What has such a prefix already keeps it."""
+    if keys.prefix and keys.prefix[-1].isalnum():
+        raise CannotStart(
+            f"key_prefix: {keys.prefix!r} must end with a sign that parts it from what follows, such as {keys.prefix + ':'!r}."
+        )
+
+
 async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Clock) -> None:
     """Stamp an empty store, and refuse one whose data this server would misread."""
     stamp = keys.shared.stamp()
-    await redis.hsetnx(stamp, "schema_version", str(SCHEMA_VERSION))
-    await redis.hsetnx(stamp, "created_at", iso(clock.now_ms()))
-    await redis.hsetnx(stamp, "secret", keyring.fingerprint)
+    found = await redis.hgetall(stamp)
+    # One that is there is only read, because a store whose disk or memory is full takes no writes.
+    if not {"schema_version", "created_at", "secret"} <= found.keys():
+        refuse_open_prefix(keys)
+        await redis.hsetnx(stamp, "schema_version", str(SCHEMA_VERSION))
+        await redis.hsetnx(stamp, "created_at", iso(clock.now_ms()))
+        await redis.hsetnx(stamp, "secret", keyring.fingerprint)
+        found = await redis.hgetall(stamp)
     # After the stamp: a restore or copy that begins in this moment sees it, or we see its mark.
     if restoring := await redis.hget(keys.shared.restoring(), "file"):
         raise WrongStamp(
@@ -40,7 +53,6 @@ async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Cloc
             "Run `threadkit copy` once more; it goes on.",
             source=copying,
         )
-    found = await redis.hgetall(stamp)
     version = int(found["schema_version"])
     if version > SCHEMA_VERSION:
         raise WrongStamp(

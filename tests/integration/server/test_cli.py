@@ -46,6 +46,27 @@ def test_the_life_of_a_site_without_a_server(data: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["site", "delete", "Twin", "--yes"],
+        ["site", "delete", "twin.example", "--yes"],
+        ["key", "rotate", "Twin", "secret"],
+    ],
+)
+def test_a_name_that_several_sites_share_is_refused_with_their_ids(data: str, words: list[str]) -> None:
+    there = json_of("site", "list", "--data", data)
+    twins = [site for site in there if site["name"] == "Twin"]  # type: ignore[attr-defined]
+    for domain in ("twin.example", "other.example", "twin.example")[len(twins) :]:
+        twins.append(json_of("site", "create", "Twin" if len(twins) < 2 else "Third", domain, "--data", data))
+    before = json_of("site", "list", "--data", data)
+    refusal = run(*words, "--data", data)
+    assert refusal.returncode == 1
+    assert "say which one by its id" in refusal.stderr
+    assert twins[0]["id"] in refusal.stderr
+    assert json_of("site", "list", "--data", data) == before
+
+
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["site", "create", "X", "not a host"], "is not a host name such as blog.example.org"),

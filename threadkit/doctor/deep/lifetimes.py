@@ -6,6 +6,7 @@ from threadkit.doctor.deep.scripts import SettleLifetime
 from threadkit.rebuild.model import Finding
 from threadkit.rebuild.names import INDEXES, RECORDS, VOTE_INDEXES
 from threadkit.storage.client import Commands
+from threadkit.storage.keys import Keys
 
 # These a rebuild looks after.
 _REBUILT = frozenset(f"site.{name}" for name in INDEXES | RECORDS | VOTE_INDEXES)
@@ -28,6 +29,7 @@ class Lifetimes:
         # The schema has the longest that the setting can say.
         self._given_s = dict.fromkeys(("user.session", "user.provider_session", "user.sessions"), session_s)
         self._names = names
+        self._others: dict[str, bool] = {}
         self._settle_lifetime = SettleLifetime(redis)
 
     async def unknown(self, keys: list[str], look: DeepLook) -> list[Known]:
@@ -38,9 +40,18 @@ class Lifetimes:
                 continue
             if (name := self._names.parse(key)) is not None:
                 found.append(name)
-            elif await self._redis.exists(key):
+            elif not await self._is_of_another(key) and await self._redis.exists(key):
                 look.note(Finding("key", "unknown", key, "no line of the schema describes it"))
         return found
+
+    async def _is_of_another(self, key: str) -> bool:
+        """Of an installation whose prefix begins with ours; each has a stamp."""
+        for prefix in self._names.others(key):
+            if prefix not in self._others:
+                self._others[prefix] = bool(await self._redis.exists(Keys(prefix).shared.stamp()))
+            if self._others[prefix]:
+                return True
+        return False
 
     async def go_through(self, found: list[Known], look: DeepLook) -> None:
         names = [name for name in found if name.of not in _REBUILT]

@@ -1,9 +1,11 @@
 """From any key back to its line of the schema, quickly: there are millions of keys and a hundred lines."""
 
 import re
+from collections.abc import Iterator
 
 from msgspec import Struct
 
+from threadkit.settings import LONGEST_PREFIX
 from threadkit.storage.keys import SCHEMA, Entry, Keys, Kind
 
 _GROUPS = {"SiteKeys": "site", "UserKeys": "user", "ClientKeys": "client", "GlobalKeys": "shared"}
@@ -36,6 +38,17 @@ class AllNames:
     def is_ours(self, key: str) -> bool:
         """With a prefix, keys without it are somebody else's."""
         return key.startswith(self._prefix)
+
+    def is_known(self, key: bytes) -> bool:
+        """What is not is somebody else's: keys of the prefix `blog2` begin with `blog` too."""
+        return self.parse(key.decode(errors="surrogateescape")) is not None
+
+    def others(self, key: str) -> Iterator[str]:
+        """The longer prefixes under which an unknown key could be another installation's."""
+        bare = key[len(self._prefix) :]
+        for end in range(1, min(len(bare), LONGEST_PREFIX)):
+            if self.parse(self._prefix + bare[end:]) is not None:
+                yield self._prefix + bare[:end]
 
     def parse(self, key: str) -> Known | None:
         """None for a key that no line of the schema describes."""
