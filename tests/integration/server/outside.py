@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.integration.server.program import wait_until
-from threadkit.storage.bundled import find_program
 from threadkit.storage.client import StoreAddress
 from threadkit.storage.hailing import ping
+from threadkit.storage.store_program import find_program
 
 
 class OutsideStore:
