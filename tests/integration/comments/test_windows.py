@@ -154,6 +154,21 @@ async def test_a_cursor_survives_the_comment_it_stands_behind(http: httpx.AsyncC
     assert [root["i"] for root in rest["tree"]["c"]] == written[3:]
 
 
+@pytest.mark.parametrize("sort", ["new", "old", "top", "hot", "controversial"])
+@pytest.mark.parametrize("score", ["-9e99", "9e99", "-1e999", "1e999"])
+async def test_a_cursor_beyond_all_scores_gets_no_more_than_was_asked_for(
+    http: httpx.AsyncClient, new_site: NewSite, sort: str, score: str
+) -> None:
+    ada = await create(http, new_site, "ada")
+    for number in range(4):
+        await write(ada, f"number {number}")
+    cursor = f"{sort}:{score}:0197b0a0-0000-7000-8000-000000000000"
+    found = (await window(http, new_site, sort=sort, cursor=cursor, limit=2))["tree"]["c"]
+    # Behind the end is nothing, before the start all of it.
+    is_before = score.startswith("-") if sort == "old" else not score.startswith("-")
+    assert len(found) == (2 if is_before else 0)
+
+
 async def test_a_permalink_begins_with_the_thread_that_holds_the_comment(
     http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock
 ) -> None:

@@ -19,6 +19,8 @@ local function place_behind(key, from, till, member)
 end
 
 local function add(found, key, from, till)
+  -- Behind a score below all others there is nothing; till -1 would mean the whole level.
+  if till < from then return end
   for _, part in ipairs(redis.call('ZRANGE', key, from, till, 'WITHSCORES')) do found[#found + 1] = part end
 end
 
