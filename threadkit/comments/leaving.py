@@ -6,10 +6,11 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from threadkit.clock import Clock
-from threadkit.comments.model import DELETED_TEXT, Comment, Status, deleted_fields
+from threadkit.comments.model import DELETED_TEXT, Comment, CommentChanged, Status, deleted_fields
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.scripts import AnonymiseComment, DeleteComment, UnnameComment
 from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.pages.service import PageService
 from threadkit.sites.queries import SiteQueries
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -17,6 +18,7 @@ from threadkit.users.model import DELETED_USER
 from threadkit.votes.scripts import ForgetVotes
 
 BATCH = 200
+MOST_TRIES = 5
 
 
 class Notices(Protocol):
@@ -67,6 +69,7 @@ class Leaving:
         clock: Clock,
         queries: CommentQueries,
         site_queries: SiteQueries,
+        pages: PageService,
         notices: Notices,
         learning: Learning,
         reporters: Reporters,
@@ -78,6 +81,7 @@ class Leaving:
         self._clock = clock
         self._queries = queries
         self._site_queries = site_queries
+        self._pages = pages
         self._notices = notices
         self._learning = learning
         self._reporters = reporters
@@ -138,6 +142,15 @@ class Leaving:
         return done
 
     async def _forget_comment(self, comment: Comment, user_id: UserId) -> int:
+        for _ in range(MOST_TRIES):
+            try:
+                return await self._forget_as_it_is(comment, user_id)
+            except CommentChanged:  # its page is being merged
+                await self._pages.bring(comment.site_id, comment)
+                comment = await self._queries.by_id(comment.site_id, comment.id) or comment
+        raise CommentChanged
+
+    async def _forget_as_it_is(self, comment: Comment, user_id: UserId) -> int:
         now_ms = self._clock.now_ms()
         is_deleted = comment.status is Status.DELETED
         if self._erases and not is_deleted:

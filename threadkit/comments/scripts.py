@@ -373,8 +373,10 @@ class AnonymiseComment(_CommentScript):
                 keys.kept(comment.id),
                 keys.closed_reports(comment.id),
             ],
-            args=[author_id, comment.id, _flat(fields), now_ms],
+            args=[author_id, comment.id, _flat(fields), now_ms, comment.page_id],
         )
+        if done == "CHANGED":
+            raise CommentChanged
         return bool(done)
 
 

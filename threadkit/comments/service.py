@@ -38,6 +38,7 @@ from threadkit.comments.tree import DEEPEST, is_visible, may_know_of
 from threadkit.ids import CommentId, PageId, SiteId, UserId, new_uuid
 from threadkit.pages.model import Page, PageNotFound, PageRef, normal_url
 from threadkit.pages.queries import MOST_MOVES, PageQueries
+from threadkit.pages.service import PageService
 from threadkit.ratelimit.quotas import Quotas, of_user
 from threadkit.settings import Settings
 from threadkit.sites.model import Site
@@ -102,6 +103,7 @@ class CommentService:
         user_queries: UserQueries,
         page_queries: PageQueries,
         snapshots: Snapshots,
+        pages: PageService,
         gate: Gate,
         quotas: Quotas,
         journal: Journal,
@@ -114,6 +116,7 @@ class CommentService:
         self._user_queries = user_queries
         self._page_queries = page_queries
         self._snapshots = snapshots
+        self._pages = pages
         self._gate = gate
         self._quotas = quotas
         self._journal = journal
@@ -177,6 +180,9 @@ class CommentService:
                 )
             except PageMoved as moved:
                 comment = replace(comment, page_id=moved.page_id)
+            except ParentNotFound:
+                if not await self._bring_parent(site, comment):
+                    raise
             else:
                 self._snapshots.drop(comment.page_id)
                 if written != comment.id:
@@ -185,6 +191,11 @@ class CommentService:
                     self._on_posted(site.id)
                 return comment
         raise PageNotFound
+
+    async def _bring_parent(self, site: Site, comment: Comment) -> bool:
+        """Whether what it answers was on its way to this page, and is here now."""
+        parent = await self._queries.by_id(site.id, comment.parent_id) if comment.parent_id else None
+        return parent is not None and await self._pages.bring(site.id, parent)
 
     async def edit(
         self, site: Site, comment_id: CommentId, content: str, *, editor: Viewer, visit: Visit | None = None
@@ -255,23 +266,30 @@ class CommentService:
             if by.role < Role.MODERATOR:
                 raise NotAuthorised if may_know_of(comment, by) else CommentNotFound
             return await self._gate.delete(site, comment, by=by, seen=seen)
-        ancestors = await self._queries.ancestors(comment)
-        now_ms = self._clock.now_ms()
-        if not await self._delete_comment(comment, ancestors, fields=deleted_fields(), by=by.id, now_ms=now_ms):
+        if not await self._delete(comment, by=by.id):
             raise CommentNotFound
-        self._snapshots.drop(comment.page_id)
         self._on_changed(site.id)
         await self._journal.note_comment(site.id, comment.id)
         return None
 
+    async def _delete(self, comment: Comment, *, by: UserId) -> bool:
+        for _ in range(MOST_TRIES):
+            ancestors = await self._queries.ancestors(comment)
+            now_ms = self._clock.now_ms()
+            try:
+                gone = await self._delete_comment(comment, ancestors, fields=deleted_fields(), by=by, now_ms=now_ms)
+            except CommentChanged:  # its page moved, or is being merged
+                await self._pages.bring(comment.site_id, comment)
+                comment = await self._queries.by_id(comment.site_id, comment.id) or comment
+            else:
+                self._snapshots.drop(comment.page_id)
+                return gone is not None
+        raise CommentChanged
+
     async def delete_again(self, site_id: SiteId, comment_id: CommentId) -> bool:
         """In a restored store: what its author deleted after the backup was made. Whether there was something to do."""
-        for comment in await self._queries.by_ids(site_id, [comment_id]):
-            ancestors = await self._queries.ancestors(comment)
-            by, now_ms = comment.author_id, self._clock.now_ms()
-            if await self._delete_comment(comment, ancestors, fields=deleted_fields(), by=by, now_ms=now_ms):
-                return True
-        return False
+        comment = await self._queries.by_id(site_id, comment_id)
+        return comment is not None and await self._delete(comment, by=comment.author_id)
 
     async def pin(self, site: Site, comment_id: CommentId, *, by: UserId, seen: str | None = None) -> PinState:
         comment = await self._existing(site, comment_id)

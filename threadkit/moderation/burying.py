@@ -21,6 +21,7 @@ from threadkit.ids import CommentId, SiteId
 from threadkit.moderation.decision_scripts import Ranked, SettleUnder
 from threadkit.outbox.handlers import Event, Handlers
 from threadkit.outbox.model import NotUnderstood
+from threadkit.pages.service import PageService
 from threadkit.sites.model import Site
 from threadkit.sites.queries import SiteQueries
 from threadkit.storage.client import Commands
@@ -71,6 +72,7 @@ class Burying:
         comment_queries: CommentQueries,
         site_queries: SiteQueries,
         snapshots: Snapshots,
+        pages: PageService,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._redis = redis
@@ -79,6 +81,7 @@ class Burying:
         self._comment_queries = comment_queries
         self._site_queries = site_queries
         self._snapshots = snapshots
+        self._pages = pages
         self._wake_outbox = wake_outbox
         self._settle_under = SettleUnder(redis, keys)
 
@@ -144,6 +147,8 @@ class Burying:
             if changed is not None:
                 self._snapshots.drop(page_id)
                 return changed > 0
+            for one in found:  # on its way to another page, perhaps
+                await self._pages.bring(site.id, one)
             found = await self._comment_queries.by_ids(site.id, [one.id for one in found])
         raise CommentChanged
 

@@ -27,6 +27,7 @@ from threadkit.moderation.impartiality import Impartiality
 from threadkit.moderation.log import LogEntry
 from threadkit.moderation.standing import StandingQueries
 from threadkit.notifications.model import ModAction
+from threadkit.pages.service import PageService
 from threadkit.sites.model import Site
 from threadkit.sites.roles import Role
 from threadkit.storage.client import Commands
@@ -117,6 +118,7 @@ class DecisionService:
         deleting: Deleting,
         impartiality: Impartiality,
         standing: StandingQueries,
+        pages: PageService,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._clock = clock
@@ -126,6 +128,7 @@ class DecisionService:
         self._deleting = deleting
         self._impartiality = impartiality
         self._standing = standing
+        self._pages = pages
         self._wake_outbox = wake_outbox
         self._decide = Decide(redis, keys)
 
@@ -330,7 +333,8 @@ class DecisionService:
             verdict = await self._checked(site, comment, verdict)
             try:
                 decided = await self._decide(await self._case(site, comment, verdict))
-            except CommentChanged:  # somebody voted in between, or its author was at it
+            except CommentChanged:  # somebody voted in between, its author was at it, or its page is being merged
+                await self._pages.bring(site.id, comment)
                 continue
             self._snapshots.drop(comment.page_id)
             self._wake_outbox(site.id)
@@ -361,18 +365,19 @@ class DecisionService:
 
     async def _case(self, site: Site, comment: Comment, verdict: _Verdict) -> Case:
         under = await self._comment_queries.under(comment, most=MOST_UNDER) if comment.reply_count else []
+        together = [one for one in under if one.page_id == comment.page_id]
         now_ms = self._clock.now_ms()
         action, by, reason = verdict.action, verdict.by, verdict.reason
         events = []
         if action != "unshadow":  # neither told of, nor learnt from
             events = _events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms)
-        if under:  # there may be more of it than that, or more by now
+        if under:  # there may be more of it than that, more by now, or some on a page that is being merged
             events.append(settling(comment.id))
         entry: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment.id, "by": by}
         entry |= {"user_id": comment.author_id, "reason": reason, "at_ms": now_ms}
         return Case(
             ranked=self._ranked(site, comment),
-            under=[self._ranked(site, one) for one in under],
+            under=[self._ranked(site, one) for one in together],
             above=[self._ranked(site, one) for one in await self._places_above(comment)],
             status=verdict.status,
             allowed=_allowed(comment, verdict),

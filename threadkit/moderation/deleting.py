@@ -16,6 +16,7 @@ from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.moderation.decision_scripts import Decided, TooLateToUndo
 from threadkit.moderation.log import LogEntry
 from threadkit.notifications.model import ModAction
+from threadkit.pages.service import PageService
 from threadkit.sites.model import Site
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -43,6 +44,7 @@ class Deleting:
         clock: Clock,
         comment_queries: CommentQueries,
         snapshots: Snapshots,
+        pages: PageService,
         wake_outbox: Callable[[SiteId], None],
     ) -> None:
         self._redis = redis
@@ -50,6 +52,7 @@ class Deleting:
         self._clock = clock
         self._comment_queries = comment_queries
         self._snapshots = snapshots
+        self._pages = pages
         self._wake_outbox = wake_outbox
         self._delete_comment = DeleteComment(redis, keys)
         self._restore_comment = RestoreComment(redis, keys)
@@ -84,6 +87,7 @@ class Deleting:
                     seen=seen or comment.updated_at,
                 )
             except CommentChanged:  # its page moved, or its author was at it
+                await self._pages.bring(site.id, comment)
                 continue
             if deleted is None:
                 raise CommentNotFound
@@ -116,7 +120,8 @@ class Deleting:
                     events=[_told("undo_delete", comment, author_id, by, now_ms)],
                     told_again=msgspec.json.encode({"type": "comment_restored", "comment_id": comment.id}),
                 )
-            except CommentChanged:  # somebody voted in between
+            except CommentChanged:  # somebody voted in between, or its page moved
+                await self._pages.bring(site.id, comment)
                 continue
             except ParentNotFound:
                 raise TooLateToUndo(why="what it hangs on has changed too much") from None

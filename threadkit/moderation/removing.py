@@ -8,6 +8,7 @@ from threadkit.comments.queries import CommentQueries
 from threadkit.comments.scripts import DeleteComment
 from threadkit.comments.snapshots import Snapshots
 from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.pages.service import PageService
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 
@@ -19,13 +20,21 @@ class Remover:
     """Every comment that is taken away bears the id of the removal, so whoever was interrupted can still count them."""
 
     def __init__(
-        self, *, redis: Commands, keys: Keys, clock: Clock, comment_queries: CommentQueries, snapshots: Snapshots
+        self,
+        *,
+        redis: Commands,
+        keys: Keys,
+        clock: Clock,
+        comment_queries: CommentQueries,
+        snapshots: Snapshots,
+        pages: PageService,
     ) -> None:
         self._redis = redis
         self._keys = keys
         self._clock = clock
         self._comment_queries = comment_queries
         self._snapshots = snapshots
+        self._pages = pages
         self._delete_comment = DeleteComment(redis, keys)
 
     async def remove(
@@ -59,6 +68,7 @@ class Remover:
                 ancestors = await self._comment_queries.ancestors(comment)
                 gone = await self._delete_comment(comment, ancestors, fields=fields, now_ms=self._clock.now_ms(), by=by)
             except CommentChanged:  # its page moved
+                await self._pages.bring(found.site_id, comment)
                 comment = await self._comment_queries.by_id(found.site_id, found.id)
             else:
                 self._snapshots.drop(comment.page_id)

@@ -39,7 +39,7 @@ class PageQueries:
         named = await self.id_of(site, ref)
         if page_id is None or page_id != named:
             found = await self.existing(site.id, named)
-            if page_id is not None and page_id != found.id:
+            if page_id is not None and (await self.moved(site.id, [page_id]))[0] != found.id:
                 raise CommentNotFound
 
     async def check_open(self, site_id: SiteId, page_id: PageId) -> None:
@@ -64,9 +64,13 @@ class PageQueries:
 
     async def now(self, site_id: SiteId, page_id: PageId) -> FoundPage:
         """The page, wherever it has moved to. One that nobody wrote on is empty, not missing."""
-        page = Page(site_id=SiteId(""), url="")
-        views: str | None = None
+        return (await self.way(site_id, page_id))[-1]
+
+    async def way(self, site_id: SiteId, page_id: PageId) -> list[FoundPage]:
+        """A page, and hop by hop where it has moved to."""
+        found: list[FoundPage] = []
         for _ in range(MOST_MOVES):
+            page = Page(site_id=SiteId(""), url="")
             keys = self._keys.site(site_id)
             async with self._redis.pipeline(transaction=False) as pipe:
                 pipe.hgetall(keys.page(page_id))
@@ -74,10 +78,11 @@ class PageQueries:
                 fields, views = await pipe.execute()
             if fields.get("site_id") == site_id:
                 page = from_hash(Page, fields)
+            found.append(FoundPage(page_id, page, int(views or 0)))
             if page.moved_to is None:
                 break
             page_id = page.moved_to
-        return FoundPage(page_id, page, int(views or 0))
+        return found
 
     async def moved(self, site_id: SiteId, page_ids: Sequence[PageId]) -> list[PageId]:
         """Where these pages' threads are now."""

@@ -100,7 +100,7 @@ class MoveComments(_PageScript):
                 *change_keys(keys, to),
                 *per_comment,
             ],
-            args=[source, to, url, *(comment.id for comment in comments)],
+            args=[source, to, url, *(part for comment in comments for part in (comment.id, comment.author_id))],
         )
         return int(moved)
 

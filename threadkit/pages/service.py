@@ -1,6 +1,7 @@
 """What can be done with pages: lock them, and take their threads along when articles move."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Sequence
+from itertools import takewhile
 
 from msgspec import Struct
 
@@ -8,8 +9,8 @@ from threadkit.clock import Clock
 from threadkit.comments.model import Comment
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.snapshots import Snapshots
-from threadkit.ids import CommentId, PageId, UserId
-from threadkit.pages.model import PageHasComments, PagesAreOne, normal_url, page_id_of
+from threadkit.ids import CommentId, PageId, SiteId, UserId
+from threadkit.pages.model import PageHasComments, PageNotFound, PagesAreOne, normal_url, page_id_of
 from threadkit.pages.queries import FoundPage, PageQueries
 from threadkit.pages.scripts import LeadElsewhere, LockPage, MoveComments, MoveVotes, RenamePage
 from threadkit.sites.model import Site
@@ -17,6 +18,7 @@ from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 
 BATCH = 200
+MOST_TRIES = 5
 
 
 class Moved(Struct):
@@ -70,12 +72,10 @@ class PageService:
         be repeated after a crash."""
         address = _normal(site, new_url)
         source = await self._queries.existing(site.id, page_id_of(site.id, _normal(site, old_url)))
-        target = await self._queries.now(site.id, page_id_of(site.id, address))
-        moved = 0
-        if target.id != source.id:
-            if target.page.comments:
-                raise PageHasComments(url=address)
-            moved = await self._pour(site, target, source, address, source.page.url)
+        before = await self._before(site, page_id_of(site.id, address), source.id)
+        if before and before[-1].page.moved_to is None and before[-1].page.comments:
+            raise PageHasComments(url=address)
+        moved = await self._pour(site, before, source, address, source.page.url)
         await self._rename_page(site.id, source.id, url=address, title=title)
         self._snapshots.drop(source.id)
         return Moved(source.id, address, moved)
@@ -85,46 +85,82 @@ class PageService:
 
         Interrupted, it can be said again and goes on. Meanwhile what is written at either address goes to the second.
         """
-        from_id = page_id_of(site.id, _normal(site, from_url))
         into = await self._queries.existing(site.id, page_id_of(site.id, _normal(site, into_url)))
-        record = await self._queries.by_id(site.id, from_id)
-        source = await self._queries.existing(site.id, from_id)
-        if record is not None and record.moved_to == into.id:
-            source = FoundPage(from_id, record, 0)  # an earlier merge that may not have come to its end
-        if source.id == into.id:
+        source = await self._queries.by_id(site.id, from_id := page_id_of(site.id, _normal(site, from_url)))
+        if source is None:
+            raise PageNotFound
+        before = await self._before(site, from_id, into.id)
+        if not before:
             raise PagesAreOne
-        moved = await self._pour(site, source, into, source.page.url, into.page.url)
+        moved = await self._pour(site, before, into, source.url, into.page.url)
         return Moved(into.id, into.page.url, moved)
 
-    async def _pour(self, site: Site, source: FoundPage, into: FoundPage, url: str, into_url: str) -> int:
-        """Send newcomers to the other page first, then move what is here: nothing can arrive behind our back."""
-        await self._lead_elsewhere(site.id, source.id, to=into.id, url=url)
+    async def bring(self, site_id: SiteId, comment: Comment) -> bool:
+        """Take a comment and all above it to where their pages lead; says whether there was something to take. The merge
+        that does it would come to them later, or was interrupted."""
+        chain = [comment, *await self._comment_queries.ancestors(comment)]
+        page_ids = sorted({one.page_id for one in chain})
         moved = 0
-        batch: list[Comment] = []
-        async for comment in self._comments_of(site, source.id):
+        for page_id, there in zip(page_ids, await self._queries.moved(site_id, page_ids), strict=True):
+            if page_id != there:
+                some = [one for one in chain if one.page_id == page_id]
+                url = (await self._queries.urls(site_id, [there])).get(there, comment.page_url)
+                moved += await self._move(site_id, some, to=there, url=url)
+        return moved > 0
+
+    async def _move(self, site_id: SiteId, comments: Sequence[Comment], *, to: PageId, url: str) -> int:
+        """Comments of one page. Those that changed since they were read are read again."""
+        moved, source = 0, comments[0].page_id
+        for _ in range(MOST_TRIES):
+            done = await self._move_comments(site_id, comments, to=to, url=url)
+            moved += done
+            if done == len(comments):
+                break
+            found = await self._comment_queries.by_ids(site_id, [one.id for one in comments])
+            comments = [one for one in found if one.page_id == source]
+            if not comments:
+                break
+        return moved
+
+    async def _before(self, site: Site, page_id: PageId, end: PageId) -> list[FoundPage]:
+        """A page, and where it leads, up to one that is not among them. On each may be something that an interrupted
+        merge left."""
+        return list(takewhile(lambda found: found.id != end, await self._queries.way(site.id, page_id)))
+
+    async def _pour(self, site: Site, before: list[FoundPage], into: FoundPage, url: str, into_url: str) -> int:
+        """Send newcomers to the other page first, then move what is here: nothing can arrive behind our back."""
+        if before and before[-1].page.moved_to != into.id:
+            await self._lead_elsewhere(site.id, before[-1].id, to=into.id, url=url)
+        moved = 0
+        batches: dict[PageId, list[Comment]] = {found.id: [] for found in before}
+        async for comment in self._comments_of(site, batches.keys()):
+            batch = batches[comment.page_id]
             batch.append(comment)
             if len(batch) == BATCH:
-                moved += await self._move_comments(site.id, batch, to=into.id, url=into_url)
-                batch = []
-        if batch:
-            moved += await self._move_comments(site.id, batch, to=into.id, url=into_url)
-        await self._pour_votes(site, source.id, into.id)
-        self._snapshots.drop(source.id)
+                moved += await self._move(site.id, batch, to=into.id, url=into_url)
+                batch.clear()
+        for page_id, batch in batches.items():
+            if batch:
+                moved += await self._move(site.id, batch, to=into.id, url=into_url)
+            await self._pour_votes(site, page_id, into.id)
+            self._snapshots.drop(page_id)
         self._snapshots.drop(into.id)
         return moved
 
-    async def _comments_of(self, site: Site, page_id: PageId) -> AsyncIterator[Comment]:
-        """Every record of a page, shown or not: the site's list is the only one that has them all."""
+    async def _comments_of(self, site: Site, page_ids: Collection[PageId]) -> AsyncIterator[Comment]:
+        """Every record of these pages, shown or not: the site's list is the only one that has them all."""
         found: list[CommentId] = []
+        if not page_ids:
+            return
         async for comment_id, _ in self._redis.zscan_iter(self._keys.site(site.id).comments(), count=BATCH):
             found.append(CommentId(comment_id))
             if len(found) >= BATCH:
                 for comment in await self._comment_queries.by_ids(site.id, found):
-                    if comment.page_id == page_id:
+                    if comment.page_id in page_ids:
                         yield comment
                 found = []
         for comment in await self._comment_queries.by_ids(site.id, found):
-            if comment.page_id == page_id:
+            if comment.page_id in page_ids:
                 yield comment
 
     async def _pour_votes(self, site: Site, source: PageId, into: PageId) -> None:

@@ -52,7 +52,13 @@ def build_judging(base: Base, accounts: Accounts, reading: Reading, endpoints: O
     standing = StandingQueries(redis=redis, keys=keys, clock=clock)
     impartiality = Impartiality(roles=base.roles)
     deleting = Deleting(
-        redis=redis, keys=keys, clock=clock, comment_queries=comments, snapshots=snapshots, wake_outbox=wake
+        redis=redis,
+        keys=keys,
+        clock=clock,
+        comment_queries=comments,
+        snapshots=snapshots,
+        pages=reading.pages,
+        wake_outbox=wake,
     )
     made = Judging(
         outside=outside,
@@ -72,6 +78,7 @@ def build_judging(base: Base, accounts: Accounts, reading: Reading, endpoints: O
             deleting=deleting,
             impartiality=impartiality,
             standing=standing,
+            pages=reading.pages,
             wake_outbox=wake,
         ),
         moderation_log=ModerationLog(redis=redis, keys=keys),
@@ -95,6 +102,7 @@ def _join_outbox(base: Base, reading: Reading, made: Judging) -> None:
         comment_queries=comments,
         site_queries=base.site_queries,
         snapshots=reading.snapshots,
+        pages=reading.pages,
         wake_outbox=base.outbox.wake,
     ).register(handlers)
     Unshadowing(

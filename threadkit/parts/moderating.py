@@ -136,6 +136,7 @@ def _jobs(base: Base, accounts: Accounts, reading: Reading, judging: Judging) ->
         clock=base.clock,
         comment_queries=reading.comment_queries,
         snapshots=reading.snapshots,
+        pages=reading.pages,
     )
     jobs = JobService(
         redis=base.redis,

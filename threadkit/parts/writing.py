@@ -45,6 +45,7 @@ def build_writing(base: Base, accounts: Accounts, reading: Reading, judging: Jud
             user_queries=accounts.user_queries,
             page_queries=reading.page_queries,
             snapshots=reading.snapshots,
+            pages=reading.pages,
             gate=ModerationGate(
                 screener=judging.screener, turnstile=judging.outside.turnstile, decisions=judging.decisions
             ),
@@ -75,6 +76,7 @@ def _users(base: Base, accounts: Accounts, reading: Reading, judging: Judging, e
         clock=clock,
         queries=reading.comment_queries,
         site_queries=base.site_queries,
+        pages=reading.pages,
         notices=reading.notifications,
         learning=judging.learning_filter,
         reporters=judging.reporters,

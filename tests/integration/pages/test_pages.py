@@ -1,6 +1,7 @@
 """Which page is meant, and what happens when articles move: issue-level stories over HTTP and the command line."""
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Any
 
 import httpx
@@ -205,6 +206,110 @@ async def test_a_merge_that_was_interrupted_goes_on(
     done = await pages.merge(new_site.site, OLD, NEW)
     assert done.comments_moved == 5
     assert (await read(http, new_site, page_url=OLD))["total"] == 7
+
+
+async def interrupted(app: Application, monkeypatch: pytest.MonkeyPatch, merging: Awaitable[Any]) -> None:
+    """No comment is moved: the process dies where a page leads elsewhere already and its comments are still on it."""
+
+    async def die(*args: Any, **kwargs: Any) -> int:
+        raise ConnectionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(app.services.pages, "_move_comments", die)
+        with pytest.raises(ConnectionError):
+            await merging
+
+
+async def test_an_interrupted_merge_of_a_page_that_has_moved_goes_on(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, pages = await create(http, new_site, "ada"), app.services.pages
+    third = "https://blog.example.org/third"
+    await write(ada, "old", url=OLD)
+    await write(ada, "third", url=third)
+    await pages.move(new_site.site, OLD, NEW)
+    await interrupted(app, monkeypatch, pages.merge(new_site.site, NEW, third))
+    assert (await pages.merge(new_site.site, NEW, third)).comments_moved == 1
+    for url in (OLD, NEW, third):
+        assert sorted(await texts(http, new_site, page_url=url)) == ["old", "third"]
+    assert (await app.services.deep_doctor.run()).found == []
+
+
+async def test_a_merge_picks_up_what_an_interrupted_one_before_it_left(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob, pages = await create(http, new_site, "ada"), await create(http, new_site, "bob"), app.services.pages
+    third = "https://blog.example.org/third"
+    left = await write(ada, "left", url=OLD)
+    await vote(bob, left["i"], "up")
+    await write(ada, "new", url=NEW)
+    await write(ada, "third", url=third)
+    await interrupted(app, monkeypatch, pages.merge(new_site.site, OLD, NEW))
+    await pages.merge(new_site.site, NEW, third)
+    assert (await pages.merge(new_site.site, OLD, third)).comments_moved == 1
+    assert sorted(await texts(http, new_site, page_url=OLD)) == ["left", "new", "third"]
+    votes = await bob.call("GET", f"/v1/pages/my_votes?page_url={third}")
+    assert votes.json()["votes"] == {left["i"]: "up"}
+
+
+async def test_an_interrupted_move_takes_along_what_waits_at_the_new_address(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site, "mo", Role.MODERATOR)
+    await write(ada, "old", url=OLD)
+    waiting = await write(ada, "waits", url=NEW)
+    await mo.call("POST", f"/v1/moderation/reject/{waiting['i']}")
+    await interrupted(app, monkeypatch, app.services.pages.move(new_site.site, OLD, NEW))
+    await app.services.pages.move(new_site.site, OLD, NEW)
+    await mo.call("POST", f"/v1/moderation/approve/{waiting['i']}")
+    assert sorted(await texts(http, new_site, page_url=NEW)) == ["old", "waits"]
+
+
+async def test_a_merged_page_stays_out_of_the_list_whatever_moderators_decide_meanwhile(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site, "mo", Role.MODERATOR)
+    rejected, deleted = await write(ada, "rejected", url=OLD), await write(ada, "deleted", url=OLD)
+    await write(ada, "new", url=NEW)
+    await mo.call("POST", f"/v1/moderation/reject/{rejected['i']}")
+    entry = (await mo.call("POST", f"/v1/moderation/delete/{deleted['i']}")).json()["undo"]
+    await interrupted(app, monkeypatch, app.services.pages.merge(new_site.site, OLD, NEW))
+    assert (await mo.call("POST", f"/v1/moderation/approve/{rejected['i']}")).status_code == 200
+    assert (await mo.call("POST", f"/v1/moderation/undo/{entry}")).status_code == 200
+    listed = (await mo.call("GET", f"/v1/admin/sites/{new_site.site.id}/pages")).json()["pages"]
+    assert [page["url"] for page in listed] == [NEW]
+    await app.services.pages.merge(new_site.site, OLD, NEW)
+    assert sorted(await texts(http, new_site, page_url=NEW)) == ["deleted", "new", "rejected"]
+
+
+async def test_what_a_merge_has_not_come_to_yet_can_be_answered_deleted_and_decided_about(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = await create(http, new_site, "ada"), await create(http, new_site, "bob")
+    mo = await staff(app, http, new_site, "mo", Role.MODERATOR)
+    await write(ada, "new", url=NEW)
+    root = await write(ada, "root", url=OLD)
+    reply = await write(bob, "reply", under=[root["i"]], url=OLD)
+    other = await write(ada, "other", url=OLD)
+    below = await write(bob, "below", under=[other["i"]], url=OLD)
+    await interrupted(app, monkeypatch, app.services.pages.merge(new_site.site, OLD, NEW))
+    for url in (OLD, NEW):
+        answer = await write(bob, f"at {url}", under=[root["i"], reply["i"]], url=url)
+        place = {"page_url": url, "direction": "up"}
+        assert (await ada.call("POST", f"/v1/comments/{other['i']}/vote", place)).status_code == 200
+        assert (await ada.call("POST", f"/v1/comments/{answer['i']}/vote", place)).status_code == 200
+    assert (await ada.call("DELETE", f"/v1/comments/{other['i']}")).status_code == 204
+    assert (await bob.call("DELETE", f"/v1/comments/{below['i']}")).status_code == 204
+    assert (await mo.call("POST", f"/v1/moderation/reject/{root['i']}")).status_code == 200
+    await app.services.outbox.drain()
+    await app.services.pages.merge(new_site.site, OLD, NEW)
+    await app.services.outbox.drain()
+    assert await texts(http, new_site, page_url=OLD) == ["new"]
+    assert (await mo.call("POST", f"/v1/moderation/approve/{root['i']}")).status_code == 200
+    await app.services.outbox.drain()
+    thread = await read(http, new_site, page_url=NEW)
+    assert thread["total"] == 5
+    assert (await app.services.deep_doctor.run()).found == []
 
 
 async def test_merging_in_a_crowd_loses_nothing(app: Application, http: httpx.AsyncClient, new_site: NewSite) -> None:

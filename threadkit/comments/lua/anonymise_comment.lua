@@ -14,13 +14,16 @@
 -- ARGV[2] comment id
 -- ARGV[3] fields and values that replace the identity, as a JSON list
 -- ARGV[4] now, ms
+-- ARGV[5] page id
 --
--- Returns 1, or 0 when the comment is not (any more) the author's.
+-- Returns 1, 0 when the comment is not (any more) the author's, or 'CHANGED' when it is on another page by now.
 
+local found = redis.call('HMGET', KEYS[1], 'author_id', 'page_id')
+if found[2] and found[2] ~= ARGV[5] then return 'CHANGED' end
 redis.call('ZREM', KEYS[3], ARGV[2])
 redis.call('ZREM', KEYS[4], ARGV[2])
 redis.call('DEL', KEYS[9], KEYS[10])
-if redis.call('HGET', KEYS[1], 'author_id') ~= ARGV[1] then return 0 end
+if found[1] ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], unpack(cjson.decode(ARGV[3])))
 redis.call('HDEL', KEYS[1], 'author_avatar', 'appeal', 'appealed_ms', 'appeal_state')
 redis.call('ZREM', KEYS[8], ARGV[2])

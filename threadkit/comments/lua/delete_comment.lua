@@ -33,7 +33,7 @@
 -- ARGV[10] then the ids of the comment and its ancestors
 --
 -- Returns {'OK', status before, id of the log entry or ''}, {'MISSING'} when it was deleted already or is not there,
--- {'CHANGED'} when its page moved or its text was changed, or {'UNFIT', status}.
+-- {'CHANGED'} when it or something above it moved or its text was changed, or {'UNFIT', status}.
 
 local comment, id = KEYS[19], ARGV[10]
 local found = redis.call('HMGET', comment, 'status', 'page_id', 'author_id', 'mentions', 'reply_count', 'updated_at')
@@ -41,6 +41,10 @@ local before = found[1]
 if not before or before == 'deleted' then return { 'MISSING' } end
 if found[2] ~= ARGV[3] or (ARGV[9] ~= '' and found[6] ~= ARGV[9]) then return { 'CHANGED' } end
 if ARGV[7] ~= '' and before ~= ARGV[7] then return { 'UNFIT', before } end
+
+for node = 2, #ARGV - 9 do
+  if redis.call('HGET', KEYS[19 + (node - 1) * 5], 'page_id') ~= ARGV[3] then return { 'CHANGED' } end
+end
 
 local fields = cjson.decode(ARGV[1])
 local gone = { 'author_avatar', 'is_shadowed', 'is_unposted', 'mentions', 'held_for', 'told_why', 'decided_by' }

@@ -94,7 +94,9 @@ redis.call('DEL', KEYS[15])
 
 if more > 0 then
   redis.call('HINCRBY', KEYS[1], 'comments', more)
-  redis.call('ZADD', KEYS[18], 'GT', chain[1][2], ARGV[3])
+  if redis.call('HEXISTS', KEYS[1], 'moved_to') == 0 then
+    redis.call('ZADD', KEYS[18], 'GT', chain[1][2], ARGV[3])
+  end
 end
 if is_shown and redis.call('ZSCORE', KEYS[2], id) then
   if kept.pinned then redis.call('ZADD', KEYS[5], kept.pinned, id) end

@@ -75,6 +75,9 @@ for i, one in ipairs(under) do
 end
 
 local above = cjson.decode(ARGV[15])
+for i = 1, #above do
+  if redis.call('HGET', KEYS[25 + #under + (i - 1) * 5], 'page_id') ~= ARGV[2] then return { 'CHANGED' } end
+end
 
 local was_shown = redis.call('ZSCORE', KEYS[6], ARGV[1]) ~= false
 local is_shown = ARGV[4] == 'approved' and not is_shadowed
@@ -214,7 +217,10 @@ if is_shown ~= was_shown then
     redis.call('HSETNX', KEYS[2], 'url', redis.call('HGET', KEYS[1], 'page_url'))
     redis.call('HINCRBY', KEYS[2], 'comments', string.format('%d', change))
     redis.call('HSET', KEYS[2], 'updated_ms', ARGV[6])
-    if change > 0 then redis.call('ZADD', KEYS[18], 'GT', ARGV[7], ARGV[2]) end
+    -- A page that leads elsewhere is in no list; its comments are on their way.
+    if change > 0 and redis.call('HEXISTS', KEYS[2], 'moved_to') == 0 then
+      redis.call('ZADD', KEYS[18], 'GT', ARGV[7], ARGV[2])
+    end
     if #under > 0 or back > 0 then
       announce_all(KEYS[2], KEYS[16], KEYS[17])
     elseif change > 0 then

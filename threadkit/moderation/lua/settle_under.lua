@@ -19,6 +19,8 @@ local replies = cjson.decode(ARGV[3])
 for i, one in ipairs(replies) do
   local now = redis.call('HMGET', KEYS[5 + i * 3], 'upvotes', 'downvotes', 'page_id')
   if now[1] ~= one[3] or now[2] ~= one[4] or now[3] ~= ARGV[1] then return 'CHANGED' end
+  -- Where a parent is on its way to another page, KEYS[2] does not say whether it is shown.
+  if redis.call('HGET', KEYS[6 + i * 3], 'page_id') ~= ARGV[1] then return 'CHANGED' end
 end
 
 local changed, change = 0, 0

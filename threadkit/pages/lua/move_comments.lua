@@ -11,9 +11,9 @@
 -- ARGV[1] page id
 -- ARGV[2] target's page id
 -- ARGV[3] target's address
--- ARGV[4] then the ids of the comments
+-- ARGV[4] then for each comment its id and its author
 --
--- Returns how many were moved; those that are not on the page any more are left alone.
+-- Returns how many were moved; those that are not on the page any more, or have another author by now, are left alone.
 
 local moved, shown = 0, 0
 local newest = 0
@@ -26,10 +26,11 @@ local function move(from, to, id)
   return score
 end
 
-for i = 4, #ARGV do
+for i = 4, #ARGV, 2 do
   local id = ARGV[i]
-  local comment = 22 + (i - 4) * 3
-  if redis.call('HGET', KEYS[comment], 'page_id') == ARGV[1] then
+  local comment = 22 + (i - 4) / 2 * 3
+  local now = redis.call('HMGET', KEYS[comment], 'page_id', 'author_id')
+  if now[1] == ARGV[1] and now[2] == ARGV[i + 1] then
     redis.call('HSET', KEYS[comment], 'page_id', ARGV[2], 'page_url', ARGV[3])
     local created = move(KEYS[3], KEYS[11], id)
     if created then
@@ -48,6 +49,6 @@ if shown > 0 then
   redis.call('HINCRBY', KEYS[2], 'comments', shown)
   local before = tonumber(redis.call('HGET', KEYS[2], 'updated_ms') or '0')
   redis.call('HSET', KEYS[2], 'updated_ms', string.format('%.0f', math.max(before, newest)))
-  redis.call('ZADD', KEYS[19], 'GT', newest, ARGV[2])
+  if redis.call('HEXISTS', KEYS[2], 'moved_to') == 0 then redis.call('ZADD', KEYS[19], 'GT', newest, ARGV[2]) end
 end
 return moved
