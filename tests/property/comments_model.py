@@ -269,11 +269,12 @@ class Comments:
 
     # What can be asked.
 
-    def counts(self, said: Said) -> tuple[int, int]:
+    def counts(self, said: Said, viewer: Somebody | None = None) -> tuple[int, int]:
+        """Votes from the shadow count for those who cast them."""
         ways = [
             way
             for (voter, comment_id), way in self.votes.items()
-            if comment_id == said.id and not self.people[voter].is_shadowed
+            if comment_id == said.id and (not self.people[voter].is_shadowed or self.people[voter] is viewer)
         ]
         return ways.count("up"), ways.count("down")
 
@@ -296,21 +297,21 @@ class Comments:
         def level(parent: Said | None) -> list[dict[str, Any]]:
             nodes = []
             for said in sorted(
-                (each for each in here if each.parent is parent), key=lambda each: self._rank(each, sort)
+                (each for each in here if each.parent is parent), key=lambda each: self._rank(each, sort, viewer)
             ):
                 if not said.is_seen_by(viewer):
                     continue
                 replies = level(said)
                 if said.status != "deleted" or replies:
-                    nodes.append(self.wire(said) | ({"r": replies} if replies else {}))
+                    nodes.append(self.wire(said, viewer) | ({"r": replies} if replies else {}))
             return nodes
 
         roots = level(None)
         return roots, _size(roots)
 
-    def _rank(self, said: Said, sort: str) -> float:
+    def _rank(self, said: Said, sort: str, viewer: Somebody | None) -> float:
         """Smaller comes first; `sorted` keeps the order of posting among equals."""
-        up, down = self.counts(said)
+        up, down = self.counts(said, viewer)
         return {
             "new": -said.created_ms,
             "old": said.created_ms,
@@ -319,9 +320,9 @@ class Comments:
             "hot": -hot_30_days(up, down, said.created_ms),
         }[sort]
 
-    def wire(self, said: Said) -> dict[str, Any]:
+    def wire(self, said: Said, viewer: Somebody | None = None) -> dict[str, Any]:
         """Contract 3.1, without the HTML and the replies."""
-        up, down = self.counts(said)
+        up, down = self.counts(said, viewer)
         node: dict[str, Any] = {
             "i": said.id,
             "a": said.author_id,

@@ -382,7 +382,7 @@ class CommentsMachine(RuleBasedStateMachine):
         answer = self._call(who, "PUT", f"/v1/comments/{said.id}", body)
         assert answer.status_code == expected, answer.text
         if expected == 200:
-            assert _without_html([answer.json()]) == [self.model.wire(said)]
+            assert _without_html([answer.json()]) == [self.model.wire(said, self._somebody(who))]
 
     def _vote(self, who: str, said: Said, way: str) -> None:
         expected, result = self.model.vote(said, self._somebody(who), way)

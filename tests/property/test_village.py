@@ -109,8 +109,7 @@ class Life:
 
     async def vote(self) -> None:
         who, remark, way = self._anybody(), self._something(), self._dice.choice(["up", "up", "down"])
-        # Votes of those in the shadow count for themselves only, which the model of comments knows.
-        if remark and not who.is_shadowed:
+        if remark:
             body = {"page_url": remark.page, "path": _path(remark), "direction": way}
             if await self._do(who, "POST", f"/v1/comments/{remark.id}/vote", body):
                 self._village.vote(remark, who, way)

@@ -35,9 +35,13 @@ class Remark:
     kept: list[str] = field(default_factory=list)
     """Of those who have left."""
 
-    @property
-    def counts(self) -> tuple[int, int]:
-        ways = [*self.votes.values(), *self.kept]
+    uncounted: set[str] = field(default_factory=set)
+    """Of those who voted under a shadow ban that still holds."""
+
+    def counts(self, viewer: Villager | None) -> tuple[int, int]:
+        seen_by = viewer.id if viewer else ""
+        votes = [way for voter, way in self.votes.items() if voter == seen_by or voter not in self.uncounted]
+        ways = [*votes, *self.kept]
         return ways.count("up"), ways.count("down")
 
 
@@ -56,10 +60,13 @@ class Village:
         self.remarks.append(remark)
 
     def vote(self, remark: Remark, voter: Villager, way: str) -> None:
+        remark.uncounted.discard(voter.id)
         if remark.votes.get(voter.id) == way:
             del remark.votes[voter.id]
-        else:
-            remark.votes[voter.id] = way
+            return
+        remark.votes[voter.id] = way
+        if voter.is_shadowed:
+            remark.uncounted.add(voter.id)
 
     def delete(self, remark: Remark, *, text: str = PLACE) -> None:
         remark.status, remark.text, remark.author, remark.is_shadowed = "deleted", text, None, False
@@ -74,11 +81,11 @@ class Village:
                     remark.status = "rejected" if hidden else "deleted"
 
     def unshadow(self, person: Villager) -> None:
-        """What they wrote meanwhile is shown, the oldest first; not what hangs on something that is not there."""
+        """What they wrote meanwhile is like anything else, and their votes count."""
         person.is_shadowed = False
         for remark in self.remarks:
-            is_theirs = remark.author is person and remark.is_shadowed and remark.status == "approved"
-            if is_theirs and (remark.parent is None or self.is_listed(remark.parent)):
+            remark.uncounted.discard(person.id)
+            if remark.author is person:
                 remark.is_shadowed = False
 
     def leave(self, person: Villager) -> None:
@@ -87,7 +94,9 @@ class Village:
             if remark.author is person:
                 remark.author = None
             if person.id in remark.votes:
-                remark.kept.append(remark.votes.pop(person.id))
+                way = remark.votes.pop(person.id)
+                if person.id not in remark.uncounted:
+                    remark.kept.append(way)
         for other in self.people.values():
             other.blocked.discard(person.id)
         del self.people[person.id]
@@ -115,13 +124,15 @@ class Village:
 
         def level(parent: Remark | None) -> list[Any]:
             found = []
-            for remark in sorted((one for one in here if one.parent is parent), key=lambda one: _rank(one, sort)):
+            for remark in sorted(
+                (one for one in here if one.parent is parent), key=lambda one: _rank(one, sort, viewer)
+            ):
                 if not _is_seen(remark, viewer):
                     continue
                 replies = level(remark)
                 if remark.status != "deleted" or replies:
                     name = remark.author.name if remark.author else PLACE
-                    found.append((remark.text, name, *remark.counts, replies))
+                    found.append((remark.text, name, *remark.counts(viewer), replies))
             return found
 
         return level(None)
@@ -139,6 +150,6 @@ def _is_seen(remark: Remark, viewer: Villager | None) -> bool:
     return is_own if remark.status == "pending" or remark.is_shadowed else True
 
 
-def _rank(remark: Remark, sort: str) -> int:
-    up, down = remark.counts
+def _rank(remark: Remark, sort: str, viewer: Villager | None) -> int:
+    up, down = remark.counts(viewer)
     return down - up if sort == "top" else -remark.number

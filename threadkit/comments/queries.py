@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from threadkit.clock import from_iso
 from threadkit.comments.model import Comment, CommentPlace, Sort
 from threadkit.comments.scripts import level_index
@@ -9,6 +11,7 @@ from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.records import from_hash
+from threadkit.users.viewer import Viewer
 
 DEEPEST_WALK = 10_000
 LEVELS_AT_ONCE = 50
@@ -86,12 +89,32 @@ class CommentQueries:
             (score,) = await pipe.execute()
         return None if score is None else repr(score)
 
-    async def has_own_view(self, site_id: SiteId, page_id: PageId, user_id: UserId) -> bool:
-        """Whether a user has blocked somebody, or has comments here that only they see."""
+    async def has_own_view(self, site_id: SiteId, page_id: PageId, viewer: Viewer) -> bool:
+        """Whether a user has blocked somebody, or has comments or votes here that only they see."""
         async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.exists(self._keys.user(user_id).blocked())
-            pipe.exists(self._keys.site(site_id).unlisted(page_id, user_id))
-            return any(await pipe.execute())
+            pipe.exists(self._keys.user(viewer.id).blocked())
+            pipe.exists(self._keys.site(site_id).unlisted(page_id, viewer.id))
+            if any(await pipe.execute()):
+                return True
+        return viewer.is_shadowed and bool(await self.uncounted(site_id, viewer.id, page_id))
+
+    async def uncounted(self, site_id: SiteId, user_id: UserId, page_id: PageId) -> dict[CommentId, str]:
+        """A user's votes on a page that count for nobody else, because they were cast under a shadow ban."""
+        votes = await self._redis.hgetall(self._keys.site(site_id).page_votes(user_id, page_id))
+        return {CommentId(one): vote[:-1] for one, vote in votes.items() if vote.endswith("?")}
+
+    async def as_voted(self, comments: Sequence[Comment], viewer: Viewer | None) -> list[Comment]:
+        """With the counts that a viewer expects: for somebody shadow-banned with their own votes among them."""
+        if viewer is None or not viewer.is_shadowed or not comments:
+            return list(comments)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for one in comments:
+                pipe.hget(self._keys.site(one.site_id).page_votes(viewer.id, one.page_id), one.id)
+            votes = await pipe.execute()
+        return [
+            replace(one, upvotes=one.upvotes + (vote == "up?"), downvotes=one.downvotes + (vote == "down?"))
+            for one, vote in zip(comments, votes, strict=True)
+        ]
 
     async def are_shown(self, site_id: SiteId, page_id: PageId, comment_ids: Sequence[CommentId]) -> set[CommentId]:
         """Those of them that stand on a page for everybody."""

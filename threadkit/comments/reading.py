@@ -27,8 +27,9 @@ MOST_UNLISTED = 100
 class Eyes:
     """What one viewer may see."""
 
-    def __init__(self, viewer_id: UserId | None, blocked: frozenset[UserId]) -> None:
-        self.viewer_id = viewer_id
+    def __init__(self, viewer: Viewer | None, blocked: frozenset[UserId]) -> None:
+        self.viewer = viewer
+        self.viewer_id = viewer.id if viewer else None
         self.blocked = blocked
 
     def see(self, comment: Comment) -> bool:
@@ -86,7 +87,7 @@ class ThreadReader:
     async def has_own_view(self, site: Site, page_id: PageId, viewer: Viewer) -> bool:
         """Whether somebody sees a page otherwise than everybody does."""
         (page_id,) = await self._page_queries.moved(site.id, [page_id])
-        return await self._queries.has_own_view(site.id, page_id, viewer.id)
+        return await self._queries.has_own_view(site.id, page_id, viewer)
 
     async def page_of(self, site: Site, comment_id: CommentId) -> PageId:
         comment = await self._queries.by_id(site.id, comment_id)
@@ -97,7 +98,7 @@ class ThreadReader:
     async def _eyes(self, viewer: Viewer | None) -> Eyes:
         if viewer is None:
             return Eyes(None, frozenset())
-        return Eyes(viewer.id, frozenset(await self._user_queries.blocked_by(viewer.id)))
+        return Eyes(viewer, frozenset(await self._user_queries.blocked_by(viewer.id)))
 
     async def _thread(self, site: Site, found: FoundPage, sort: Sort, eyes: Eyes, window: Window | None) -> Thread:
         pinned = await self._queries.pinned(site.id, found.id)
@@ -113,7 +114,11 @@ class ThreadReader:
                 site.id, found.id, viewer_id=eyes.viewer_id, most=self._settings.tree_limit
             )
             thread.tree.c, thread.total = build_tree(
-                comments, sort=sort, formula=site.settings.hot, viewer_id=eyes.viewer_id, blocked=eyes.blocked
+                await self._queries.as_voted(comments, eyes.viewer),
+                sort=sort,
+                formula=site.settings.hot,
+                viewer_id=eyes.viewer_id,
+                blocked=eyes.blocked,
             )
         else:
             await self._fill(thread, site, sort, eyes, window)
@@ -124,6 +129,7 @@ class ThreadReader:
         page_id = thread.page_id
         pinned = {comment_id for comment_id, _ in thread.pinned} if thread.pinned is not UNSET else set()
         path = await self._path_to(site, page_id, window.around, eyes) if window.around else []
+        path = await self._queries.as_voted(path, eyes.viewer)
         cursor = window.cursor or Cursor(sort)
         first: list[CommentId] = []
         if path:
@@ -141,10 +147,10 @@ class ThreadReader:
             thread.next = Cursor(sort, slice_[-1][1], slice_[-1][0]).text
         roots = [*first, *(comment_id for comment_id, _ in slice_ if comment_id not in pinned)]
         forest = Forest(eyes)
-        own = await self._queries.unlisted(site.id, page_id, eyes.viewer_id, most=MOST_UNLISTED)
+        own = await self._unlisted(site, page_id, eyes)
         if window.cursor is None and not path:
             forest.add(None, [comment for comment in own if comment.parent_id is None])
-        forest.add(None, await self._queries.by_ids(site.id, roots))
+        forest.add(None, await self._as_seen(site, roots, eyes))
         for above, comment in pairwise(path):
             if above.id in forest.nodes:  # it was there a moment ago
                 forest.add(above.id, [comment])
@@ -162,9 +168,9 @@ class ThreadReader:
             slice_ = slice_[: window.limit]
             answer.next = Cursor(sort, slice_[-1][1], slice_[-1][0]).text
         forest = Forest(eyes)
-        forest.add(None, await self._queries.by_ids(site.id, [comment_id for comment_id, _ in slice_]))
+        forest.add(None, await self._as_seen(site, [comment_id for comment_id, _ in slice_], eyes))
         await self._grow(forest, site, parent.page_id, sort, window)
-        own = await self._queries.unlisted(site.id, parent.page_id, eyes.viewer_id, most=MOST_UNLISTED)
+        own = await self._unlisted(site, parent.page_id, eyes)
         for comment in own:
             if comment.parent_id == parent.id and window.cursor is None:
                 forest.add(None, [comment])
@@ -172,6 +178,13 @@ class ThreadReader:
                 forest.add(comment.parent_id, [comment])
         answer.replies = forest.finished()
         return answer
+
+    async def _as_seen(self, site: Site, comment_ids: list[CommentId], eyes: Eyes) -> list[Comment]:
+        return await self._queries.as_voted(await self._queries.by_ids(site.id, comment_ids), eyes.viewer)
+
+    async def _unlisted(self, site: Site, page_id: PageId, eyes: Eyes) -> list[Comment]:
+        own = await self._queries.unlisted(site.id, page_id, eyes.viewer_id, most=MOST_UNLISTED)
+        return await self._queries.as_voted(own, eyes.viewer)
 
     async def _grow(self, forest: "Forest", site: Site, page_id: PageId, sort: Sort, window: Window) -> None:
         """Level by level, the first replies of everything there is; what is left out gets a cursor."""
@@ -187,7 +200,7 @@ class ThreadReader:
             wanted = [[comment_id for comment_id, _ in slice_[: window.replies]] for slice_ in slices]
             found = {
                 comment.id: comment
-                for comment in await self._queries.by_ids(site.id, [one for ids in wanted for one in ids])
+                for comment in await self._as_seen(site, [one for ids in wanted for one in ids], forest.eyes)
             }
             for parent_id, ids, slice_ in zip(level, wanted, slices, strict=True):
                 forest.add(parent_id, [found[one] for one in ids if one in found])
@@ -222,7 +235,7 @@ class Forest:
 
     def __init__(self, eyes: Eyes) -> None:
         self.nodes: dict[CommentId, TreeComment] = {}
-        self._eyes = eyes
+        self.eyes = eyes
         self._roots: list[TreeComment] = []
         self._records: dict[CommentId, Comment] = {}
         self._looked_under: set[CommentId] = set()
@@ -230,7 +243,7 @@ class Forest:
     def add(self, parent_id: CommentId | None, comments: Iterable[Comment]) -> None:
         siblings = self._roots if parent_id is None else self.nodes[parent_id].r
         for comment in comments:
-            if comment.id in self.nodes or not self._eyes.see(comment):
+            if comment.id in self.nodes or not self.eyes.see(comment):
                 continue
             self.nodes[comment.id] = node = TreeComment.of(comment)
             self._records[comment.id] = comment

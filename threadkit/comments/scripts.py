@@ -95,6 +95,7 @@ class PostComment(_CommentScript):
                 keys.pages(),
                 *change_keys(keys, comment.page_id),
                 keys.staff_channel(),
+                keys.shadowbanned(),
             ],
             args=[
                 comment.id,

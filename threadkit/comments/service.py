@@ -216,7 +216,7 @@ class CommentService:
             else:
                 self._snapshots.drop(comment.page_id)
                 await self._gate.remember(site, edited, author=editor, visit=visit, as_id=edited.id)
-                return edited
+                return (await self._queries.as_voted([edited], editor))[0]
         raise CommentChanged
 
     async def _editable(self, site: Site, comment_id: CommentId, editor: Viewer) -> Comment:
@@ -317,7 +317,7 @@ class CommentService:
                 if comment.author_id == author_id
                 and (is_own or (comment.status is Status.APPROVED and is_visible(comment, None, frozenset())))
             ]
-        page = shown[offset : offset + limit]
+        page = await self._queries.as_voted(shown[offset : offset + limit], viewer)
         return await self.items(site, page, are_own=is_own), len(shown) > offset + limit
 
     async def items(

@@ -73,7 +73,8 @@ class ChangeQueries:
             return
         blocked = frozenset(await self._user_queries.blocked_by(viewer.id)) if viewer else frozenset[UserId]()
         shown = await self._comment_queries.are_shown(site.id, answer.page_id, changed)
-        for comment in await self._comment_queries.by_ids(site.id, [one for one in changed if one in shown]):
+        found = await self._comment_queries.by_ids(site.id, [one for one in changed if one in shown])
+        for comment in await self._comment_queries.as_voted(found, viewer):
             if is_visible(comment, viewer.id if viewer else None, blocked):
                 answer.comments.append(TreeComment.of(comment))
         visible = {comment.i for comment in answer.comments}

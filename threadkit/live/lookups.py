@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from threadkit.clock import Clock
 from threadkit.comments.model import Comment
 from threadkit.comments.queries import CommentQueries
-from threadkit.ids import CommentId, SiteId, UserId
+from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.users.model import UserPublic
 from threadkit.users.queries import UserQueries
 
@@ -24,6 +24,12 @@ class Lookups:
     async def comments(self, site_id: SiteId, comment_ids: Sequence[CommentId]) -> dict[str | None, Comment]:
         wanted = list(dict.fromkeys(comment_ids))
         return {comment.id: comment for comment in await self._comment_queries.by_ids(site_id, wanted)}
+
+    async def uncounted_vote(
+        self, site_id: SiteId, user_id: UserId, page_id: PageId, comment_id: CommentId
+    ) -> str | None:
+        """How somebody shadow-banned voted on a comment, if that counts for them alone."""
+        return (await self._comment_queries.uncounted(site_id, user_id, page_id)).get(comment_id)
 
     async def people(self, user_ids: Sequence[UserId]) -> dict[str | None, UserPublic]:
         """Those of them who are still there. A change of name takes up to half a minute."""

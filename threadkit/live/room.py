@@ -57,6 +57,7 @@ class Room:
         self._on_told = on_told
         self._waiting: deque[Event] = deque()
         self._working: asyncio.Task[None] | None = None
+        self._telling: set[asyncio.Task[None]] = set()
         self._votes: dict[CommentId, Message | None] = {}
 
     @property
@@ -208,19 +209,52 @@ class Room:
         comment_id = CommentId(event["comment_id"])
         params = {name: event[name] for name in ("comment_id", "upvotes", "downvotes")}
         message = self._message("vote_update", params)
+        if only := event.get("only"):
+            for client in [one for one in self.clients if one.user_id == only]:
+                client.tell(message)
+            return
         if comment_id in self._votes:
             self._votes[comment_id] = message
             return
-        self._tell(message)
+        self._tell_vote(message)
         self._votes[comment_id] = None
         asyncio.get_running_loop().call_later(VOTES_EVERY_S, self._settle_votes, comment_id)
 
     def _settle_votes(self, comment_id: CommentId) -> None:
         message = self._votes.pop(comment_id, None)
         if message is not None:
-            self._tell(message)
+            self._tell_vote(message)
             self._votes[comment_id] = None
             asyncio.get_running_loop().call_later(VOTES_EVERY_S, self._settle_votes, comment_id)
+
+    def _tell_vote(self, message: Message) -> None:
+        """Those who are shadow-banned hear of it with their own vote counted, or they would know."""
+        shadowed = [client for client in self.clients if client.is_shadowed]
+        for client in self.clients.difference(shadowed):
+            client.tell(message)
+        self._on_delivered(len(self.clients))
+        if shadowed:
+            task = asyncio.create_task(self._tell_shadowed(shadowed, message.params), name="room")
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    async def _tell_shadowed(self, clients: list[Client], params: dict[str, Any]) -> None:
+        comment_id, counts = params["comment_id"], {"up": params["upvotes"], "down": params["downvotes"]}
+        for client in clients:
+            told = dict(counts)
+            try:
+                if client.user_id and (
+                    own := await self._lookups.uncounted_vote(self.site_id, client.user_id, self.page_id, comment_id)
+                ):
+                    told[own] += 1
+            except (RedisError, OSError):
+                client.tell(resync(self.page_id))
+            else:
+                client.tell(
+                    self._message(
+                        "vote_update", {"comment_id": comment_id, "upvotes": told["up"], "downvotes": told["down"]}
+                    )
+                )
 
     def _message(self, method: str, params: dict[str, Any]) -> Message:
         return Message(method, {"page_id": self.page_id} | params)

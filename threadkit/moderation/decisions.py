@@ -200,12 +200,19 @@ class DecisionService:
         with contextlib.suppress(NotInThisState, CommentNotFound):
             await self._settle(site, comment_id, verdict)
 
-    async def unshadow(self, site: Site, comment: Comment) -> None:
+    async def unshadow(self, site: Site, comment_id: CommentId) -> None:
         """Treat a comment like any other again: its author is not shadow-banned any more."""
-        verdict = _Verdict(
-            action="unshadow", status=comment.status, allowed=(comment.status,), by=None, said=_said_of(comment)
-        )
-        await self._settle(site, comment.id, verdict)
+        for _ in range(MOST_TRIES):
+            comment = await self._comment_queries.by_id(site.id, comment_id)
+            if comment is None or comment.status is Status.DELETED or not comment.is_shadowed:
+                return
+            verdict = _Verdict(
+                action="unshadow", status=comment.status, allowed=(comment.status,), by=None, said=_said_of(comment)
+            )
+            with contextlib.suppress(NotInThisState, CommentNotFound):  # decided meanwhile
+                await self._settle(site, comment.id, verdict)
+                return
+        raise CommentChanged
 
     async def decide_all(
         self,

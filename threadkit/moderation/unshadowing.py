@@ -6,7 +6,6 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
-from threadkit.comments.model import CommentNotFound, NotInThisState, ParentNotFound
 from threadkit.comments.queries import CommentQueries
 from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.moderation.decisions import DecisionService
@@ -76,10 +75,7 @@ class Unshadowing:
         )
         for comment in await self._comment_queries.by_ids(site_id, [CommentId(one) for one, _ in found]):
             if comment.is_shadowed:
-                try:
-                    await self._decisions.unshadow(site, comment)
-                except (CommentNotFound, NotInThisState, ParentNotFound):
-                    continue  # decided meanwhile, or what it hangs on is not shown: it stays what it is
+                await self._decisions.unshadow(site, comment.id)
         if len(found) < BATCH:
             return
         last = int(found[-1][1])

@@ -14,6 +14,7 @@ from threadkit.parts.base import Base
 from threadkit.parts.judging import Judging
 from threadkit.parts.reading import Reading
 from threadkit.users.service import UserService
+from threadkit.votes.recounting import Recounting
 from threadkit.votes.service import VoteService
 
 
@@ -30,6 +31,16 @@ def build_writing(base: Base, accounts: Accounts, reading: Reading, judging: Jud
     redis, keys, clock, settings = base.redis, base.keys, base.clock, base.settings
     erasures = ErasureJournal(settings.backup_folder, clock)
     users = _users(base, accounts, reading, judging, erasures)
+
+    Recounting(
+        redis=redis,
+        keys=keys,
+        comment_queries=reading.comment_queries,
+        site_queries=base.site_queries,
+        snapshots=reading.snapshots,
+        is_in_shadow=judging.standing.is_in_shadow,
+        wake_outbox=base.outbox.wake,
+    ).register(base.outbox.handlers)
 
     def on_posted(site_id: SiteId) -> None:
         reading.tally.comment(site_id)

@@ -89,6 +89,7 @@ class CastVote(KeyedScript):
                 *change_keys(keys, page_id),
                 keys.page_hot(page_id),
                 level_hot,
+                keys.shadowbanned(),
             ],
             args=[*args, ranks.lowest, *ranks.texts],
         )

@@ -335,3 +335,21 @@ async def test_the_same_events_come_as_server_sent_events(
                     assert json.loads(line.removeprefix("data: "))["params"]["comment"] == comment
                     break
     assert heard[:2] == ["connected", "presence"]
+
+
+async def test_somebody_shadow_banned_hears_of_votes_as_if_their_own_counted(
+    http: httpx.AsyncClient, app: Application, new_site: NewSite, live: LiveServer
+) -> None:
+    ada, bob, eve = [await create(http, new_site, name) for name in ("ada", "bob", "eve")]
+    mo = await moderator(app, http, new_site)
+    root = await write(ada, "root")
+    page_id = (await page_of(http, new_site))[0]
+    await mo.call("POST", f"/v1/moderation/shadowban/{eve.id}")
+    async with live.ear(ada.key, ada.token) as adas, live.ear(eve.key, eve.token) as eves:
+        await adas.subscribe(page_id)
+        await eves.subscribe(page_id)
+        await vote(eve, root["i"], "up")
+        assert (await eves.hear_of("vote_update"))["upvotes"] == 1
+        await vote(bob, root["i"], "up")
+        assert (await eves.hear_of("vote_update"))["upvotes"] == 2
+        assert (await adas.hear_of("vote_update"))["upvotes"] == 1

@@ -20,6 +20,7 @@
 -- KEYS[18] page_changes         zset
 -- KEYS[19] page_channel         channel
 -- KEYS[20] staff_channel        channel
+-- KEYS[21] shadowbanned         set
 -- ARGV[1] comment id
 -- ARGV[2] the comment's fields and values, as a JSON list
 -- ARGV[3] created, ms
@@ -77,6 +78,10 @@ else
   redis.call('ZADD', KEYS[14], ARGV[3], ARGV[1])
   if ARGV[5] == 'held' and redis.call('ZADD', KEYS[13], ARGV[3], ARGV[1]) == 1 then
     tell_staff(KEYS[20], KEYS[13], { type = 'queued', comment_id = ARGV[1] })
+  end
+  -- The ban was lifted after it was read, and this came too late to be shown with the rest.
+  if ARGV[5] == 'shadowed' and redis.call('SISMEMBER', KEYS[21], ARGV[11]) == 0 then
+    redis.call('XADD', KEYS[15], '*', 'event', cjson.encode({ type = 'unshadow', user_id = ARGV[11] }))
   end
   -- Without a version, because nothing changed for anybody but the author, whose other windows hear of it.
   local event = { type = 'new_comment', comment_id = ARGV[1], only = ARGV[11], site_id = ARGV[12] }

@@ -87,11 +87,10 @@ if was_shown and not is_shown and ARGV[3] ~= '' and #above == 0 then
   if redis.call('HGET', KEYS[10], 'status') == 'deleted' then return { 'CHANGED' } end
 end
 if is_shown and not was_shown and ARGV[3] ~= '' then
-  local parent = redis.call('HMGET', KEYS[10], 'status', 'buried', 'reply_count')
+  local parent = redis.call('HMGET', KEYS[10], 'status', 'buried', 'reply_count', 'is_shadowed')
   buried = parent[2]
   if parent[1] == 'deleted' and tonumber(parent[3]) == 0 then
     -- The place went with the last that it held, and so perhaps did the one it stood in.
-    if entry.action == 'unshadow' then return { 'PARENT_GONE' } end
     if #above == 0 then return { 'CHANGED' } end
     buried = false
     while above[back + 1] do
@@ -107,8 +106,10 @@ if is_shown and not was_shown and ARGV[3] ~= '' then
       end
       back = back + 1
     end
-  elseif parent[1] ~= 'approved' and parent[1] ~= 'deleted' then
-    return { 'PARENT_GONE' }
+  elseif parent[1] ~= 'deleted' and (parent[1] ~= 'approved' or parent[4] == 'true') then
+    -- Out of the shadow it is like any other reply there: hidden for as long as its parent is.
+    if entry.action ~= 'unshadow' and parent[4] ~= 'true' then return { 'PARENT_GONE' } end
+    buried = ARGV[3]
   end
 end
 

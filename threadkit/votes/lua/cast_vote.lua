@@ -13,8 +13,9 @@
 -- KEYS[11] page_channel         channel
 -- KEYS[12] page_hot             zset
 -- KEYS[13] level_hot            zset
+-- KEYS[14] shadowbanned         set
 -- ARGV[1] comment id
--- ARGV[2] 'up' or 'down'
+-- ARGV[2] 'up', 'down', or 'recount': the vote stays as it is, and counts if it has not so far
 -- ARGV[3] voter
 -- ARGV[4] page id
 -- ARGV[5] 'true' when only votes up are allowed
@@ -31,13 +32,15 @@
 
 local comment =
   redis.call('HMGET', KEYS[1], 'status', 'author_id', 'created_at', 'is_shadowed', 'upvotes', 'downvotes', 'page_id', 'buried')
-if comment[1] ~= 'approved' or comment[8] or (comment[4] == 'true' and comment[2] ~= ARGV[3]) then return 'MISSING' end
+local is_recount = ARGV[2] == 'recount'
+local is_seen = comment[1] == 'approved' and not comment[8] and (comment[4] ~= 'true' or comment[2] == ARGV[3])
+if not comment[1] or not (is_seen or is_recount) then return 'MISSING' end
 if comment[7] ~= ARGV[4] then return 'CHANGED' end
 local before = redis.call('GET', KEYS[2]) or ''
 if ARGV[5] == 'true' and ARGV[2] == 'down' and before ~= 'down' then return 'UP_ONLY' end
 
-local after = ARGV[2]
-if before == after then after = '' end
+local after = is_recount and before or ARGV[2]
+if before == after and not is_recount then after = '' end
 local is_shadowed = ARGV[6] == 'true'
 local counted, counts = before, is_shadowed and '' or after
 if before ~= '' and redis.call('HGET', KEYS[3], ARGV[1]) == before .. '?' then counted = '' end
@@ -57,7 +60,16 @@ else
   redis.call('SADD', KEYS[4], ARGV[4])
 end
 local answer = { up, down, after }
-if is_shadowed then answer = { up + (after == 'up' and 1 or 0), down + (after == 'down' and 1 or 0), after } end
+if is_shadowed then
+  answer = { up + (after == 'up' and 1 or 0), down + (after == 'down' and 1 or 0), after }
+  local event = { type = 'vote_update', comment_id = ARGV[1], upvotes = answer[1], downvotes = answer[2] }
+  -- Their other windows hear of it, as anybody's would. Where the ban was lifted meanwhile it counts a little later.
+  event.only, event.site_id = ARGV[3], redis.call('HGET', KEYS[5], 'site_id')
+  redis.call(PUBLISH, KEYS[11], cjson.encode(event))
+  if redis.call('SISMEMBER', KEYS[14], ARGV[3]) == 0 then
+    redis.call('XADD', KEYS[9], '*', 'event', cjson.encode({ type = 'unshadow', user_id = ARGV[3] }))
+  end
+end
 if counts == counted then return answer end
 redis.call('HSET', KEYS[1], 'upvotes', tostring(up), 'downvotes', tostring(down))
 redis.call('ZADD', KEYS[6], 'XX', up - down, ARGV[1])
@@ -65,8 +77,10 @@ redis.call('ZADD', KEYS[7], 'XX', up - down, ARGV[1])
 redis.call('ZADD', KEYS[8], 'XX', math.min(up, down), ARGV[1])
 redis.call('ZADD', KEYS[12], 'XX', hot, ARGV[1])
 redis.call('ZADD', KEYS[13], 'XX', hot, ARGV[1])
-local event = { type = 'vote_update', comment_id = ARGV[1], upvotes = up, downvotes = down }
-announce(KEYS[5], KEYS[10], KEYS[11], ARGV[1], event)
+if redis.call('ZSCORE', KEYS[6], ARGV[1]) then
+  local event = { type = 'vote_update', comment_id = ARGV[1], upvotes = up, downvotes = down }
+  announce(KEYS[5], KEYS[10], KEYS[11], ARGV[1], event)
+end
 local change = (up - down) - (tonumber(comment[5]) - tonumber(comment[6]))
 if change ~= 0 and comment[2] ~= ARGV[3] then
   local karma = { type = 'karma', user_id = comment[2], change = change }
