@@ -30,6 +30,8 @@ from threadkit.storage.client import Store, StoreAddress
 from threadkit.storage.stamp import stamp_store
 from threadkit.users.oauth.model import ProviderEndpoints
 
+NOWHERE = "/-"
+
 
 class Application:
     """The whole server as one ASGI application: manners outside, Litestar within."""
@@ -114,6 +116,8 @@ class Application:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["state"]["services"] = self.services
+        if "//" in scope["path"]:  # the library would look past it, and one page would have many addresses
+            scope["path"] = NOWHERE
         await route_table()(scope, receive, send)
 
     def _reader_limits(self) -> ReaderLimits | None:

@@ -264,8 +264,9 @@ class Settings(Struct, frozen=True, kw_only=True):
         return f"http://{host}:{self.port}"
 
     @property
-    def form_limit(self) -> int:
-        """Twelve bytes for a character that a form sends percent-encoded, and room for the rest."""
+    def text_limit(self) -> int:
+        """Of bodies with a comment in them. A character takes up to twelve bytes: escaped in JSON, or percent-encoded in a
+        form. And there is room for the rest."""
         return max(self.body_limit, 12 * self.max_comment_length + 6144)
 
     @property

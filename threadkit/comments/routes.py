@@ -31,7 +31,7 @@ from threadkit.users.access import (
     requires_name,
     requires_user,
 )
-from threadkit.users.sessions import Device
+from threadkit.users.sessions import Device, SessionEnded
 from threadkit.users.viewer import Viewer
 from threadkit.votes.service import Direction, VoteResult
 
@@ -98,7 +98,7 @@ class PreviewHtml(Struct):
     html: str
 
 
-@post("/comments", status_code=200, guards=[knows_user], summary="Write a comment or a reply")
+@post("/comments", status_code=200, opt={"text": True}, guards=[knows_user], summary="Write a comment or a reply")
 async def post_comment(
     data: JSONBody[CommentDraft],
     request: Request,
@@ -113,7 +113,7 @@ async def post_comment(
     Forms against programs: `website` is a field that people do not see and leave empty, `form_age_ms` says how long the
     form was open. Both are for the site's screens, and whoever leaves them out only goes without these."""
     data.author_name = clean_source(data.author_name or "").replace("\n", " ")
-    may_write(site, maybe_viewer, data.author_name)
+    may_write(site, maybe_viewer, data.author_name, session_ended=request.scope["state"].get("session_ended", False))
     if data.parent_path:
         as_id(CommentId, data.parent_path[-1])
     comment = await services.comments.post(
@@ -126,7 +126,7 @@ async def post_comment(
     return PostedComment(TreeComment.of(comment))
 
 
-@put("/comments/{comment_id:str}", guards=[requires_name], summary="Change one's own comment")
+@put("/comments/{comment_id:str}", opt={"text": True}, guards=[requires_name], summary="Change one's own comment")
 async def edit_comment(
     comment_id: FromPath[str],
     data: JSONBody[Edit],
@@ -142,7 +142,7 @@ async def edit_comment(
     return TreeComment.of(await services.comments.edit(site, target, data.content, editor=viewer, visit=visit))
 
 
-@patch("/comments/{comment_id:str}", guards=[requires_name], include_in_schema=False)
+@patch("/comments/{comment_id:str}", opt={"text": True}, guards=[requires_name], include_in_schema=False)
 async def edit_comment_alias(
     comment_id: FromPath[str],
     data: JSONBody[TextEdit],
@@ -200,7 +200,7 @@ async def pin(
     return await services.comments.pin(site, target, by=viewer.id, seen=data.seen)
 
 
-@post("/comments/preview", status_code=200, summary="How a text will look")
+@post("/comments/preview", status_code=200, opt={"text": True}, summary="How a text will look")
 async def preview(data: JSONBody[Preview], services: NamedDependency[Services]) -> PreviewHtml:
     return PreviewHtml(await services.comments.preview(data.content))
 
@@ -263,13 +263,14 @@ def visit_of(request: Request, device: Device, addresses: ClientAddresses) -> Vi
     )
 
 
-def may_write(site: Site, viewer: Viewer | None, author_name: str | None) -> None:
-    """The first four checks of contract 4.3, in its order."""
+def may_write(site: Site, viewer: Viewer | None, author_name: str | None, *, session_ended: bool = False) -> None:
+    """The first four checks of contract 4.3, in its order. People whose session has ended are told so, and not that they
+    should give a name."""
     if viewer is None:
         if not site.settings.auth.anonymous:
-            raise Unauthenticated
+            raise SessionEnded if session_ended else Unauthenticated
         if not (author_name or "").strip():
-            raise AuthorNameRequired
+            raise SessionEnded if session_ended else AuthorNameRequired
         return
     if viewer.is_blocked:
         raise UserIsBlocked.of(viewer)

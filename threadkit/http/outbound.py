@@ -5,6 +5,7 @@ elsewhere between the check and the call. Redirects are not followed, answers ha
 """
 
 import asyncio
+import contextlib
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import httpx2
 
 TIMEOUT_S = 5.0
+LOOK_UP_S = 2.0
 MOST_BYTES = 1_000_000
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -133,6 +135,19 @@ class Outbound:
             raise OutboundFailed("no answer in time") from None
         except TROUBLE as error:
             raise OutboundFailed(f"no answer: {type(error).__name__}") from None
+
+    async def refuse_inside(self, url: str) -> None:
+        """Raises OutboundRefused for an address that would never be called. A host that is not known yet is let pass."""
+        self._check_url(url)
+        parts = urlsplit(url)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_UP_S):
+                try:
+                    await self._checked_addresses(parts.hostname or "", parts.port or 443)
+                except OutboundRefused:
+                    raise
+                except OutboundFailed:
+                    return
 
     async def _body(self, response: "httpx2.Response") -> bytes:
         # A small compressed answer can be a large one; we asked for none, so none is taken.

@@ -39,7 +39,8 @@ class Request(LitestarRequest[Any, Any, Any]):
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
         settings: Settings = self.scope["state"]["services"].settings
-        limit = settings.form_limit if self.route_handler.opt.get("form") else settings.body_limit
+        has_text = self.route_handler.opt.get("form") or self.route_handler.opt.get("text")
+        limit = settings.text_limit if has_text else settings.body_limit
         received = 0
         if (self.content_length or 0) > limit:
             raise TooLarge(limit=limit)

@@ -27,6 +27,7 @@ MOST_TRIES = 10
 
 class _KeptFields(Struct):
     author_id: UserId
+    is_unposted: str | None = None
 
 
 class _Kept(Struct):
@@ -105,7 +106,9 @@ class Deleting:
             kept = await self._redis.get(self._keys.site(site.id).kept(comment.id))
             if kept is None:
                 break
-            author_id = msgspec.json.decode(kept, type=_Kept).fields.author_id
+            fields = msgspec.json.decode(kept, type=_Kept).fields
+            author_id = fields.author_id
+            counted = {} if fields.is_unposted else {"author_id": author_id}
             ancestors = await self._comment_queries.ancestors(comment)
             now_ms = self._clock.now_ms()
             try:
@@ -118,7 +121,7 @@ class Deleting:
                     now_ms=now_ms,
                     entry=_entry(site, "undo_delete", comment, author_id, by, now_ms),
                     events=[_told("undo_delete", comment, author_id, by, now_ms)],
-                    told_again=msgspec.json.encode({"type": "comment_restored", "comment_id": comment.id}),
+                    told_again=msgspec.json.encode({"type": "comment_restored", "comment_id": comment.id} | counted),
                 )
             except CommentChanged:  # somebody voted in between, or its page moved
                 await self._pages.bring(site.id, comment)

@@ -19,6 +19,11 @@ class _Posted(Struct):
     user_id: UserId
 
 
+class _Deleted(Struct):
+    author_id: UserId | None = None
+    """Missing in entries of older versions."""
+
+
 class _Karma(Struct):
     user_id: UserId
     change: int
@@ -37,11 +42,21 @@ class Totals:
 
     def register(self, handlers: Handlers) -> None:
         handlers.on("comment_posted", "total_comments", self.comment_posted)
+        handlers.on("comment_deleted", "total_comments", self.comment_deleted)
+        handlers.on("comment_restored", "total_comments", self.comment_restored)
         handlers.on("karma", "karma", self.karma)
 
     async def comment_posted(self, site_id: SiteId, entry_id: str, event: Event) -> None:
         posted = _understood(event, _Posted)
         await self._count(posted.user_id, site_id, entry_id, "total_comments", 1)
+
+    async def comment_deleted(self, site_id: SiteId, entry_id: str, event: Event) -> None:
+        if author_id := _understood(event, _Deleted).author_id:
+            await self._count(author_id, site_id, entry_id, "total_comments", -1)
+
+    async def comment_restored(self, site_id: SiteId, entry_id: str, event: Event) -> None:
+        if author_id := _understood(event, _Deleted).author_id:
+            await self._count(author_id, site_id, entry_id, "total_comments", 1)
 
     async def karma(self, site_id: SiteId, entry_id: str, event: Event) -> None:
         karma = _understood(event, _Karma)

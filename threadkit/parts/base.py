@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from threadkit.clock import Clock, SystemClock
 from threadkit.http.client_address import ClientAddresses
 from threadkit.http.metrics import Metrics
+from threadkit.http.outbound import Outbound
 from threadkit.keyring import Keyring
 from threadkit.outbox.queries import OutboxQueries
 from threadkit.outbox.service import DeadLetters
@@ -93,7 +94,9 @@ def build_base(settings: Settings, keyring: Keyring, store: Store, clock: Clock 
         dead_letters=DeadLetters(redis=redis, keys=keys, clock=clock, queries=outbox_queries),
         page_rule=PageRule.of(settings.base_url, allow_localhost=settings.allow_localhost_origin),
         site_queries=site_queries,
-        sites=SiteService(redis=redis, keys=keys, clock=clock, queries=site_queries, keyring=keyring),
+        sites=SiteService(
+            redis=redis, keys=keys, clock=clock, queries=site_queries, keyring=keyring, outbound=Outbound()
+        ),
         roles=roles,
         staff_badges=StaffBadges(roles=roles, clock=clock),
         deletions=SiteDeletions(store=store, keys=keys, clock=clock, site_queries=site_queries),

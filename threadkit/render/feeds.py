@@ -21,6 +21,9 @@ DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 # What XML cannot hold at all, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+_BRACKETS = str.maketrans("<>", "\u2039\u203a")
+_ENTITY = re.compile("&(?=#?\\w+;|lt|gt|amp|quot)", re.IGNORECASE)
+
 ElementTree.register_namespace("atom", ATOM)
 ElementTree.register_namespace("dc", DUBLIN_CORE)
 
@@ -41,7 +44,8 @@ class Feed(Struct, kw_only=True):
 
     @property
     def title(self) -> str:
-        return f"Comments on {title_of(self.page) if self.page else one_line(self.site.name) or self.site.domain}"
+        about = title_of(self.page) if self.page else one_line(self.site.name) or self.site.domain
+        return without_markup(f"Comments on {about}")
 
     @property
     def updated_ms(self) -> int:
@@ -59,7 +63,9 @@ class Feed(Struct, kw_only=True):
         return self._addresses(self.page_id).feed(kind)
 
     def title_of(self, comment: Comment) -> str:
-        return f"{name_of(comment.author_name)} on {title_of(self.pages.get(comment.page_id) or self.page)}"
+        return without_markup(
+            f"{name_of(comment.author_name)} on {title_of(self.pages.get(comment.page_id) or self.page)}"
+        )
 
     def link_of(self, comment: Comment) -> str:
         # Where the page is now, which may not be where the comment was written.
@@ -87,7 +93,7 @@ def rss(feed: Feed) -> bytes:
         _add(item, "link", feed.link_of(comment))
         _add(item, "guid", f"urn:uuid:{comment.id}", isPermaLink="false")
         _add(item, "pubDate", http_date(comment.created_ms))
-        _add(item, f"{{{DUBLIN_CORE}}}creator", name_of(comment.author_name))
+        _add(item, f"{{{DUBLIN_CORE}}}creator", without_markup(name_of(comment.author_name)))
         _add(item, "description", comment.content_html)
     return _written(root)
 
@@ -106,10 +112,15 @@ def atom(feed: Feed) -> bytes:
         _add(entry, "title", feed.title_of(comment))
         _add(entry, "updated", machine_time(from_iso(comment.updated_at) // 1000))
         _add(entry, "published", machine_time(comment.created_ms // 1000))
-        _add(ElementTree.SubElement(entry, "author"), "name", name_of(comment.author_name))
+        _add(ElementTree.SubElement(entry, "author"), "name", without_markup(name_of(comment.author_name)))
         _add(entry, "link", href=feed.link_of(comment), rel="alternate", type="text/html")
         _add(entry, "content", comment.content_html, type="html")
     return _written(root)
+
+
+def without_markup(text: str) -> str:
+    """Text that is text even to a reader that takes titles for HTML, as many do."""
+    return _ENTITY.sub("\uff06", text.translate(_BRACKETS))
 
 
 def http_date(ms: int) -> str:

@@ -211,7 +211,7 @@ def normal_domain(text: str) -> str | None:
     if host is None or "/" in text:
         return None
     try:
-        return host if _is_address(host) else host.encode("idna").decode()
+        return host if is_address(host) else host.encode("idna").decode()
     except UnicodeError:
         return None
 
@@ -239,7 +239,7 @@ def origin_is_allowed(host: str, site: Site, *, allow_localhost: bool) -> bool:
     """The site's domain and below it, its listed origins, `*.suffix` entries, and localhost where that is allowed."""
     if host == site.domain or host.endswith("." + site.domain):
         # An address has no names below it.
-        return host == site.domain or not _is_address(site.domain)
+        return host == site.domain or not is_address(site.domain)
     for entry in site.settings.allowed_origins:
         pattern = entry.lower()
         if pattern.startswith("*."):
@@ -291,7 +291,7 @@ def _is_localhost(host: str) -> bool:
         return False
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from threadkit.clock import Clock, iso
 from threadkit.counters.model import KeyKind
 from threadkit.errors import ApiKeyTaken, Conflict, InvalidParameter, SiteChanged, SiteNotFound, WrongShape
+from threadkit.http.outbound import Outbound, OutboundRefused
 from threadkit.ids import (
     PUBLIC_KEY_PREFIX,
     SiteId,
@@ -61,8 +62,11 @@ class TooManyKeysInGrace(Conflict):
 
 
 class SiteService:
-    def __init__(self, *, redis: Commands, keys: Keys, clock: Clock, queries: SiteQueries, keyring: Keyring) -> None:
+    def __init__(
+        self, *, redis: Commands, keys: Keys, clock: Clock, queries: SiteQueries, keyring: Keyring, outbound: Outbound
+    ) -> None:
         self._redis = redis
+        self._outbound = outbound
         self._keyring = keyring
         self._keys = keys
         self._clock = clock
@@ -128,9 +132,18 @@ class SiteService:
             )
             if changed == site:
                 return site
+            if changed.settings.webhook.url != site.settings.webhook.url:
+                await self._refuse_inside(changed.settings.webhook.url)
             with contextlib.suppress(SiteChanged):  # read again, and put these changes on top of the others'
                 return await self._save(changed, self._entry("site_settings", by, site, changed))
         raise SiteChanged
+
+    async def _refuse_inside(self, url: str) -> None:
+        try:
+            if url:
+                await self._outbound.refuse_inside(url)
+        except OutboundRefused as error:
+            raise _wrong("webhook.url", f"this address is not called: {error.reason}") from None
 
     def checked(self, settings: SiteSettings, changes: Mapping[str, Any]) -> SiteSettings:
         """The settings with some of them changed, or an error that names the one that cannot be."""

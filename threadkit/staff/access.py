@@ -12,7 +12,7 @@ from threadkit.errors import Forbidden
 from threadkit.http.request import Request
 from threadkit.services import Services, services_of
 from threadkit.settings import Settings
-from threadkit.sites.model import OpenedSite, origin_of
+from threadkit.sites.model import OpenedSite, is_address, origin_host, origin_of
 from threadkit.staff.model import cookie_name
 from threadkit.users.second_step.model import SecondStepRequired
 from threadkit.users.tokens import STAFF_S
@@ -22,7 +22,7 @@ Connection = ASGIConnection[Any, Any, Any, Any]
 
 
 class OnlyFromOurPages(Forbidden):
-    """This can only be asked by the pages of this server itself. Open them at {address}"""
+    """This can only be asked by this server's own pages at {address}. If they are elsewhere, set public_url to their address."""
 
     code = "only_from_our_pages"
 
@@ -40,12 +40,18 @@ async def from_our_pages(connection: Connection, _handler: BaseRouteHandler) -> 
     services = services_of(connection.scope)
     said = origin_of(connection.headers.get("origin", ""))
     fetched = connection.headers.get("sec-fetch-site", "same-origin")
-    is_ours = said is not None and (
-        said == origin_of(services.settings.base_url)
-        or urlsplit(said).netloc == connection.headers.get("host", "").lower()
-    )
-    if not is_ours or fetched != "same-origin":
+    if not _is_ours(said, connection, services.settings) or fetched != "same-origin":
         raise OnlyFromOurPages(address=services.settings.base_url)
+
+
+def _is_ours(said: str | None, connection: Connection, settings: Settings) -> bool:
+    """Ours is the public address. Where none was named, an owner may come by the machine's own address: no other page can
+    have that one, while a name could be led here by whoever owns it."""
+    if said is None or said == origin_of(settings.base_url):
+        return said is not None
+    host = origin_host(said) or ""
+    is_here = urlsplit(said).netloc == connection.headers.get("host", "").lower()
+    return settings.public_url is None and is_here and (host == "localhost" or is_address(host))
 
 
 async def requires_recent_proof(connection: Connection, _handler: BaseRouteHandler) -> None:

@@ -12,7 +12,7 @@ from threadkit.services import services_of
 from threadkit.sites.model import OpenedSite
 from threadkit.sites.roles import Role
 from threadkit.users.second_step.model import SecondStepRequired
-from threadkit.users.sessions import Device
+from threadkit.users.sessions import Device, SessionEnded
 from threadkit.users.viewer import Viewer
 
 Connection = ASGIConnection[Any, Any, Any, Any]
@@ -63,8 +63,9 @@ async def knows_user(connection: Connection, _handler: BaseRouteHandler) -> None
     """Anybody may ask; whoever has a good token is known. Any trouble with it counts as nobody."""
     try:
         await _load_viewer(connection)
-    except Unauthenticated:
+    except Unauthenticated as error:
         connection.scope["state"]["viewer"] = None
+        connection.scope["state"]["session_ended"] = isinstance(error, SessionEnded)
 
 
 async def requires_user(connection: Connection, _handler: BaseRouteHandler) -> None:

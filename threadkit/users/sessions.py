@@ -30,10 +30,10 @@ class InvalidToken(Unauthenticated):
     code = "invalid_token"
 
 
-class SessionExpired(Unauthenticated):
+class SessionEnded(Unauthenticated):
     """Session expired"""
 
-    code = "session_expired"
+    code = "session_ended"
 
 
 class InvalidRefreshToken(Unauthenticated):
@@ -126,7 +126,7 @@ class SessionService:
             life_s=self._life_s,
         )
         if refresh_id == "GONE":
-            raise SessionExpired
+            raise SessionEnded
         if refresh_id == "REUSED":
             raise InvalidRefreshToken
         user = await self._queries.by_id(claims.user_id)
@@ -146,6 +146,8 @@ class SessionService:
 
     async def viewer(self, access_token: str, site_id: SiteId) -> Viewer:
         """Who holds this token. It is good for its own site only, and only while its session is there."""
+        if self._tokens.has_expired(access_token, "access"):
+            raise SessionEnded
         return await self.viewer_of(self.claims_of(access_token), site_id)
 
     async def viewer_of(self, claims: Claims | None, site_id: SiteId, *, company: Company | None = None) -> Viewer:
@@ -153,7 +155,7 @@ class SessionService:
             raise InvalidToken
         viewer = await self._queries.viewer(claims.user_id, claims.session_id, site_id, company=company)
         if viewer is None:
-            raise SessionExpired
+            raise SessionEnded
         await self._note_use(viewer)
         return viewer
 

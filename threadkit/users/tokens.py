@@ -58,12 +58,20 @@ class Tokens:
 
     def read(self, token: str, kind: TokenType) -> Claims | None:
         """What the token says, or None for anything that is not exactly ours, of this kind and still good."""
-        if len(token) > 2048:
-            return None
-        signed = self._signed(token)
-        if signed is None or signed.kind != kind or self._clock.now_ms() // 1000 > signed.expires_s + LEEWAY_S:
-            return None
-        return signed.claims
+        signed = self._ours(token, kind)
+        return None if signed is None or self._is_over(signed) else signed.claims
+
+    def has_expired(self, token: str, kind: TokenType) -> bool:
+        """Ours, of this kind, and no longer good."""
+        signed = self._ours(token, kind)
+        return signed is not None and self._is_over(signed)
+
+    def _ours(self, token: str, kind: TokenType) -> _Signed | None:
+        signed = self._signed(token) if len(token) <= 2048 else None
+        return signed if signed is not None and signed.kind == kind else None
+
+    def _is_over(self, signed: _Signed) -> bool:
+        return self._clock.now_ms() // 1000 > signed.expires_s + LEEWAY_S
 
     def _read_signed(self, token: str) -> _Signed | None:
         try:

@@ -150,7 +150,7 @@ class Sheet:
         headers = dict(caller.headers)
         if self.row.states == PASSKEY:
             token = headers.get("authorization", "").removeprefix("Bearer ")
-            headers = {"origin": "http://comments.test"} | headers
+            headers = {"origin": "http://localhost:8080"} | headers
             headers |= {"cookie": self.world.cookies[token]} if token in self.world.cookies else {}
         path = self.path.format(**ids) + (f"?{self.row.query.format(**ids)}" if self.row.query else "")
         return await self.world.http.request(self.method, path, json=_filled(self.row.body, ids), headers=headers)

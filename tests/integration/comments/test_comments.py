@@ -1,6 +1,7 @@
 """Posting, editing, deleting, reading: contract 4.3 and 5, rows S3-10…18, comment_tests of 14.1."""
 
 import asyncio
+import json
 from typing import Any
 
 import httpx
@@ -362,3 +363,52 @@ async def test_verified_people_may_be_asked_for_or_trusted_s3_82(
     refused = await plain.call("POST", "/v1/comments", {"page_url": URL, "content": "hi"})
     assert (refused.status_code, refused.json()["code"]) == (403, "verification_required")
     await write(verified, "still fine")
+
+
+async def test_the_total_of_comments_follows_what_is_deleted(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada = await create(http, new_site, "ada")
+
+    async def total() -> int:
+        await app.services.outbox.drain()
+        return int((await ada.call("GET", f"/v1/users/{ada.id}")).json()["total_comments"])
+
+    first, _ = await write(ada, "one"), await write(ada, "two")
+    assert await total() == 2
+    assert (await ada.call("DELETE", f"/v1/comments/{first['i']}")).status_code == 204
+    assert await total() == 1
+
+
+async def test_ten_thousand_characters_may_be_sent_in_any_spelling(http: httpx.AsyncClient, new_site: NewSite) -> None:
+    """A character beyond the first plane takes twelve bytes where a client escapes it."""
+    ada = await create(http, new_site, "ada")
+    content = "🙂" * 10_000
+    body = json.dumps({"page_url": URL, "content": content}).encode()
+    assert len(body) > 120_000
+    headers = {"projectid": ada.key, "authorization": f"Bearer {ada.token}", "content-type": "application/json"}
+    answer = await http.post("/v1/comments", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["comment"]["t"]) == (200, content)
+    edited = await http.put(f"/v1/comments/{answer.json()['comment']['i']}", content=body, headers=headers)
+    assert edited.status_code == 200
+    preview = await http.post("/v1/comments/preview", content=body, headers=headers)
+    assert preview.status_code == 200
+    assert (await http.post("/v1/comments", content=body * 2, headers=headers)).status_code == 413
+
+
+async def test_people_whose_session_ended_are_told_so_and_not_to_give_a_name(
+    http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock
+) -> None:
+    """Guests may write here. A name that was sent along makes a guest of somebody whose session has ended."""
+    ada, bob = await create(http, new_site, "ada"), await create(http, new_site, "bob")
+    assert (await ada.call("POST", "/v1/auth/logout")).status_code == 200
+    said = {"page_url": URL, "content": "hello"}
+    for expected in ([ada], [ada, bob]):
+        for person in expected:
+            answer = await person.call("POST", "/v1/comments", said)
+            assert (answer.status_code, answer.json()["code"]) == (401, "session_ended")
+            assert (await person.call("GET", "/v1/users/me")).json()["code"] == "session_ended"
+        clock.advance(seconds=100 * 86_400)
+    assert (await post(http, new_site, "/v1/comments", said)).json()["code"] == "author_name_required"
+    answer = await ada.call("POST", "/v1/comments", said | {"author_name": "Ada"})
+    assert answer.status_code == 200

@@ -2,10 +2,15 @@
 
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from html.parser import HTMLParser
+from io import BytesIO
 from typing import Any
 from xml.etree import ElementTree
 
+import atoma
+import feedparser
 import httpx
+import podcastparser
 import pytest
 from redis.asyncio import Redis
 
@@ -17,6 +22,23 @@ from threadkit.sites.model import NewSite
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 CREATOR = "{http://purl.org/dc/elements/1.1/}creator"
+
+
+class AsHtml(HTMLParser):
+    """What a reader shows that takes a text for HTML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
 
 
 class Reader:
@@ -304,3 +326,36 @@ async def test_links_follow_a_page_that_moved(
     await app.services.pages.move(new_site.site, URL, moved)
     for params in ({}, {"page_url": URL}, {"page_url": moved}):
         assert text(await reader.rss(**params), "item/link").startswith(f"{moved}#")
+
+
+TAKEN_FOR_MARKUP = [
+    "<b>bold</b>",
+    "<img src=x onerror=alert(1)>",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "&#60;b&#62;",
+    "&ltb&gt",
+    "]]><script>",
+    "AT&T <3 C++",
+]
+
+
+@pytest.mark.parametrize("name", TAKEN_FOR_MARKUP)
+async def test_names_and_titles_stay_text_for_feed_readers_that_take_them_for_html(
+    http: httpx.AsyncClient, new_site: NewSite, reader: Reader, redis: Redis, app: Application, name: str
+) -> None:
+    draft = {"page_url": URL, "content": "hello", "author_name": name, "title": name}
+    assert (await post(http, new_site, "/v1/comments", draft)).status_code == 200
+    page = (await http.get(f"/v1/comments?page_url={URL}", headers={"projectid": reader.key})).json()
+    await redis.hset(app.services.keys.site(new_site.site.id).page(page["page_id"]), "title", name)
+    rss, atom = (await reader.get("rss")).content, (await reader.get("atom")).content
+    read = [
+        *(feedparser.parse(body).entries[0].title for body in (rss, atom)),
+        *(feedparser.parse(body).entries[0].author for body in (rss, atom)),
+        atoma.parse_rss_bytes(rss).items[0].title,
+        atoma.parse_atom_bytes(atom).entries[0].title.value,
+        podcastparser.parse(URL, BytesIO(rss))["episodes"][0]["title"],
+    ]
+    for text_read in read:
+        shown = AsHtml(text_read)
+        assert shown.tags == [], text_read
+        assert shown.text == text_read, "it says the same as text and as HTML"

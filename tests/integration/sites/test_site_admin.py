@@ -213,6 +213,28 @@ async def test_a_wrong_setting_is_named_and_nothing_is_changed(
     assert await app.services.site_queries.by_id(new_site.site.id) == new_site.site
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("https://localhost/x", "https://127.0.0.1/x", "https://10.0.0.7/x", "https://[::1]/x", "https://0.0.0.0/x"),
+        *(
+            "https://[fd00::1]:8443/x",
+            "https://169.254.169.254/a",
+            "https://[::ffff:192.168.0.1]/x",
+            "https://2130706433",
+        ),
+    ],
+)
+async def test_a_webhook_that_points_inside_is_refused_when_it_is_saved(
+    http: httpx.AsyncClient, new_site: NewSite, url: str
+) -> None:
+    answer = await manage(http, new_site, "PATCH", body={"settings": {"webhook.url": url}})
+    assert (answer.status_code, answer.json()["code"]) == (422, "wrong_shape"), answer.text
+    assert "webhook.url: this address is not called" in answer.json()["error"]
+    outside = {"settings": {"webhook": {"url": "https://hooks.example.org/x"}}}
+    assert (await manage(http, new_site, "PATCH", body=outside)).status_code == 200
+
+
 async def test_a_named_version_is_changed_or_nothing(http: httpx.AsyncClient, new_site: NewSite) -> None:
     version = (await manage(http, new_site, "GET")).json()["version"]
     first = await manage(http, new_site, "PATCH", body={"name": "One", "version": version})

@@ -17,7 +17,7 @@ from threadkit.sites.model import NewSite
 from threadkit.sites.roles import Role
 from threadkit.users.second_step import totp
 
-HERE = {"origin": "http://comments.test"}
+HERE = {"origin": "http://localhost:8080"}
 PASSWORD = "correct horse battery"
 OWN_ORIGIN = "http://localhost:8080"
 

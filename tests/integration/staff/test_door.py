@@ -2,15 +2,17 @@
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from tests.make import ManualClock
 from tests.people import Letterbox, Person, create
 from threadkit.app import Application
+from threadkit.settings import Settings
 from threadkit.sites.model import NewSite
 from threadkit.sites.roles import Role
 from threadkit.users.sessions import PROOF_MS
 
-HERE = {"origin": "http://comments.test"}
+HERE = {"origin": "http://localhost:8080"}
 PASSWORD = "correct horse battery"
 EMAIL = "mona@example.org"
 
@@ -56,10 +58,12 @@ async def test_the_cookie_is_for_browsers_alone(http: httpx.AsyncClient, mona: P
     [
         {"origin": "https://evil.example"},
         {"origin": "null"},
-        {"origin": "http://comments.test.evil.example"},
-        {"origin": "http://comments.test:81"},
-        {"origin": "http://comments.test", "sec-fetch-site": "cross-site"},
-        {"origin": "http://comments.test", "sec-fetch-site": "same-site"},
+        {"origin": "http://localhost.evil.example:8080"},
+        {"origin": "http://localhost:81"},
+        {"origin": "http://comments.test"},
+        {"origin": "http://comments.test", "host": "comments.test"},
+        {"origin": "http://localhost:8080", "sec-fetch-site": "cross-site"},
+        {"origin": "http://localhost:8080", "sec-fetch-site": "same-site"},
         {},
     ],
 )
@@ -164,3 +168,23 @@ async def test_the_pages_refuse_frames_and_foreign_scripts(http: httpx.AsyncClie
         assert page.headers["x-frame-options"] == "DENY" or "frame-ancestors" in policy
         assert "<script>" not in page.text
         assert " style=" not in page.text
+
+
+@pytest.mark.parametrize("host", ["192.0.2.7:8080", "[2001:db8::7]:8080", "localhost:9000"])
+async def test_without_a_public_address_owners_come_by_the_machines_own(
+    http: httpx.AsyncClient, mona: Person, host: str
+) -> None:
+    assert (await sign_in(http, origin=f"http://{host}", host=host)).status_code == 200
+    assert (await sign_in(http, origin=f"http://{host}", host="localhost:8080")).status_code == 403
+
+
+class TestWithAPublicAddress:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return replace(settings, public_url="https://comments.example.org")
+
+    async def test_it_is_the_only_one(self, http: httpx.AsyncClient, mona: Person) -> None:
+        ours = {"origin": "https://comments.example.org"}
+        assert (await sign_in(http, **ours, host="127.0.0.1:8080")).status_code == 200, "behind a proxy"
+        for host in ("192.0.2.7:8080", "localhost:8080", "rebound.example"):
+            assert (await sign_in(http, origin=f"http://{host}", host=host)).status_code == 403

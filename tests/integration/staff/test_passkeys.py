@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from tests.authenticator import Authenticator, raw, text
-from tests.integration.staff.desk import OWN_ORIGIN, Desk, at_desk, employ, refusal
+from tests.integration.staff.desk import HERE, OWN_ORIGIN, Desk, at_desk, employ, refusal
 from tests.make import ManualClock
 from tests.people import Letterbox, Person
 from threadkit.app import Application
@@ -281,7 +281,8 @@ class TestByNumber:
     """A server that is known by a number and not by a name."""
 
     @pytest.fixture
-    def settings(self, settings: Settings) -> Settings:
+    def settings(self, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+        monkeypatch.setitem(HERE, "origin", "http://192.0.2.7:8080")
         return replace(settings, public_url="http://192.0.2.7:8080")
 
     async def test_has_no_passkeys_and_says_so(self, desk: Desk) -> None:

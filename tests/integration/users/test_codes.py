@@ -14,7 +14,7 @@ from threadkit.sites.model import NewSite
 from threadkit.sites.roles import Role
 
 ADA = "ada@example.org"
-HERE = {"origin": "http://comments.test"}
+HERE = {"origin": "http://localhost:8080"}
 
 
 async def ask(http: httpx.AsyncClient, site: NewSite, email: str = ADA) -> None:

@@ -36,7 +36,8 @@
 -- {'CHANGED'} when it or something above it moved or its text was changed, or {'UNFIT', status}.
 
 local comment, id = KEYS[19], ARGV[10]
-local found = redis.call('HMGET', comment, 'status', 'page_id', 'author_id', 'mentions', 'reply_count', 'updated_at')
+local names = { 'status', 'page_id', 'author_id', 'mentions', 'reply_count', 'updated_at', 'is_unposted' }
+local found = redis.call('HMGET', comment, unpack(names))
 local before = found[1]
 if not before or before == 'deleted' then return { 'MISSING' } end
 if found[2] ~= ARGV[3] or (ARGV[9] ~= '' and found[6] ~= ARGV[9]) then return { 'CHANGED' } end
@@ -66,7 +67,8 @@ end
 local told = found[4] and cjson.decode(found[4]) or {}
 told[#told + 1] = found[3]
 if #ARGV > 10 then told[#told + 1] = redis.call('HGET', KEYS[19 + 5], 'author_id') or nil end
-local deleted = { type = 'comment_deleted', comment_id = id, told = told }
+local counted = not found[7] and found[3] or nil -- what never was shown is in nobody's total
+local deleted = { type = 'comment_deleted', comment_id = id, author_id = counted, told = told }
 redis.call('XADD', KEYS[13], '*', 'event', cjson.encode(deleted))
 for _, event in ipairs(cjson.decode(ARGV[6])) do redis.call('XADD', KEYS[13], '*', 'event', event) end
 redis.call('ZREM', KEYS[5], id)

@@ -24,7 +24,7 @@ from threadkit.users.second_step.scripts import (
 )
 from threadkit.users.second_step.telling import FactorNews
 from threadkit.users.second_step.tries import Tries
-from threadkit.users.sessions import SessionExpired, SessionService
+from threadkit.users.sessions import SessionEnded, SessionService
 from threadkit.users.viewer import Viewer
 
 
@@ -132,7 +132,7 @@ class SecondStep:
     async def let_pass(self, viewer: Viewer) -> None:
         """Whoever uses this session has shown something of theirs for the second step."""
         if not await self._pass(viewer.id, viewer.session.id, now_ms=self._clock.now_ms()):
-            raise SessionExpired
+            raise SessionEnded
 
     # What passkeys share
 
