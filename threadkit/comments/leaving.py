@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from threadkit.clock import Clock
-from threadkit.comments.model import DELETED_TEXT, Comment, CommentChanged, Status, deleted_fields
+from threadkit.comments.model import DELETED_TEXT, Comment, CommentChanged, deleted_fields
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.scripts import AnonymiseComment, DeleteComment, UnnameComment
 from threadkit.ids import CommentId, SiteId, UserId
@@ -152,7 +152,7 @@ class Leaving:
 
     async def _forget_as_it_is(self, comment: Comment, user_id: UserId) -> int:
         now_ms = self._clock.now_ms()
-        is_deleted = comment.status is Status.DELETED
+        is_deleted = comment.is_gone
         if self._erases and not is_deleted:
             ancestors = await self._queries.ancestors(comment)
             await self._delete(comment, ancestors, fields=deleted_fields(), by=user_id, now_ms=now_ms)

@@ -152,6 +152,12 @@ class Comment(Struct, frozen=True, kw_only=True):
     """Never shown so far: its author's total counts it, and others hear of it, when it is."""
     buried: CommentId | None = None
     """Hidden because this comment above it is."""
+    is_erased: bool | None = None
+    """Deleted while it was hidden together with its replies, so that not even its place is shown."""
+    pinned_ms: int | None = None
+    """When it was pinned, while it is hidden: the pin comes back with it."""
+    page_title: str | None = None
+    """What its author's page is called, until it is shown and the page is called so."""
     held_for: list[str] | None = None
     """Why it waits for a moderator, or was turned down."""
     told_why: list[str] | None = None
@@ -170,6 +176,10 @@ class Comment(Struct, frozen=True, kw_only=True):
     mentions: list[UserId] | None = None
     answers: CommentId | None = None
     """What it answers, where that is not what it hangs on because threads do not get deeper."""
+
+    @property
+    def is_gone(self) -> bool:
+        return self.status is Status.DELETED or bool(self.is_erased)
 
     @property
     def answered_id(self) -> CommentId | None:
@@ -265,7 +275,9 @@ class TreeComment(Struct, kw_only=True, omit_defaults=True):
             m=from_iso(comment.updated_at) // 1000,
             e=comment.edited,
             r=[],
-            s=UNSET if comment.status is Status.APPROVED else comment.status.value,
+            s=UNSET
+            if comment.status is Status.APPROVED
+            else (Status.DELETED if comment.is_gone else comment.status).value,
             q=comment.answered_id or UNSET,
         )
 

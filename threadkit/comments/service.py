@@ -168,6 +168,8 @@ class CommentService:
 
     async def _write(self, site: Site, comment: Comment, title: str | None, request_key: str | None) -> Comment:
         """Write a comment where its page is now; the answer may be one that an earlier try has written."""
+        if _listing(comment) != "listed":
+            comment = replace(comment, page_title=title)
         for _ in range(MOST_MOVES):
             try:
                 written = await self._post_comment(
@@ -350,7 +352,7 @@ class CommentService:
 
     async def _existing(self, site: Site, comment_id: CommentId) -> Comment:
         comment = await self._queries.by_id(site.id, comment_id)
-        if comment is None or comment.status is Status.DELETED:
+        if comment is None or comment.is_gone:
             raise CommentNotFound
         return comment
 

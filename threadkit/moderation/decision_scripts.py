@@ -89,7 +89,7 @@ class Case(Struct, frozen=True, kw_only=True):
 class Decide(KeyedScript):
     file = "decide.lua"
     makes_room = True
-    uses = ("announce.lua", "closing.lua", "reopening.lua", "staff.lua")
+    uses = ("announce.lua", "closing.lua", "pins.lua", "reopening.lua", "staff.lua")
 
     async def __call__(self, case: Case) -> Decided:
         keys, args = self._call(case)
@@ -191,7 +191,7 @@ def _placed(one: Ranked) -> list[str]:
 class SettleUnder(KeyedScript):
     file = "settle_under.lua"
     makes_room = True
-    uses = ("announce.lua",)
+    uses = ("announce.lua", "pins.lua")
     repeatable = True
 
     async def __call__(self, page_id: PageId, replies: Sequence[Ranked], *, now_ms: int) -> int | None:

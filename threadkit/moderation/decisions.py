@@ -230,7 +230,7 @@ class DecisionService:
         seen = seen or {}
         wanted = list(dict.fromkeys(comment_ids))
         found = await self._comment_queries.by_ids(site.id, wanted)
-        known = {comment.id for comment in found if comment.status is not Status.DELETED}
+        known = {comment.id for comment in found if not comment.is_gone}
         outcome = Outcome({}, {one: CommentNotFound.code for one in wanted if one not in known})
         ordered = sorted((one for one in found if one.id in known), key=lambda one: one.depth)
         may = True
@@ -335,7 +335,7 @@ class DecisionService:
     async def _settle(self, site: Site, comment_id: CommentId, verdict: _Verdict) -> Decided:
         for _ in range(MOST_TRIES):
             comment = await self._comment_queries.by_id(site.id, comment_id)
-            if comment is None or comment.status is Status.DELETED:
+            if comment is None or comment.is_gone:
                 raise CommentNotFound
             verdict = await self._checked(site, comment, verdict)
             try:

@@ -70,7 +70,7 @@ class Deleting:
     ) -> Decided:
         for _ in range(MOST_TRIES):
             comment = await self._comment_queries.by_id(site.id, comment_id)
-            if comment is None or comment.status is Status.DELETED:
+            if comment is None or comment.is_gone:
                 raise CommentNotFound
             seen = comment.text_seen(seen)
             ancestors = await self._comment_queries.ancestors(comment)

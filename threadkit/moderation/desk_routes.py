@@ -3,7 +3,7 @@
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from threadkit.comments.model import CommentNotFound, Status
+from threadkit.comments.model import CommentNotFound
 from threadkit.http.parameters import as_id
 from threadkit.http.routing import Router, get
 from threadkit.ids import CommentId
@@ -21,7 +21,7 @@ async def one_comment(
     too (`s` says so); `beside` are the last shown answers before it to the same comment, `below` the first shown
     answers to it."""
     comment = await services.comment_queries.by_id(site.id, as_id(CommentId, comment_id))
-    if comment is None or comment.status is Status.DELETED:
+    if comment is None or comment.is_gone:
         raise CommentNotFound
     return await services.desk.around(comment)
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from threadkit.clock import Clock, from_iso
-from threadkit.comments.model import Comment, Status
+from threadkit.comments.model import Comment
 from threadkit.comments.queries import CommentQueries
 from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.moderation.authors import AuthorRecords
@@ -79,7 +79,7 @@ class Learning:
         self, site_id: SiteId, decided: _Moderated, comment: Comment | None, author: UserId | None
     ) -> Reading:
         text = decided.text
-        if text is None and comment is not None and comment.status is not Status.DELETED:
+        if text is None and comment is not None and not comment.is_gone:
             text = comment.content
         if text is None:
             return Reading([], {})

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from threadkit.clock import Clock, from_iso, iso
 from threadkit.ids import SiteId, UserId
 from threadkit.moderation.log import LogEntry
@@ -63,11 +65,13 @@ class PeopleService:
         return await self._set(site, user_id, "shadowban", is_on=is_on, by=by, reason=reason)
 
     async def take_back(self, site: Site, entry: LogEntry, *, by: Viewer) -> str:
-        """Undo a ban, a shadow ban, or the end of one, if it still stands as that entry left it."""
+        """Undo a ban, a shadow ban, or the end of one, if it still stands as that entry left it. What stood there before
+        is back with its reason and who gave it."""
         if entry.user_id is None or entry.before is None or entry.after is None:
             raise StandsOtherwise
         which: List = "shadowban" if "shadow" in entry.action else "ban"
         until = entry.before.removeprefix("until ")
+        mark = (entry.said or {}).get("mark")
         told = ModAction(user_id=entry.user_id, action=f"undo_{entry.action}", by=by.id, at_ms=self._clock.now_ms())
         done = await self._set(
             site,
@@ -79,6 +83,8 @@ class PeopleService:
             event=told.encoded if which == "ban" else b"",
             action=f"undo_{entry.action}",
             expects=entry.after,
+            undoes=entry.id,
+            mark=msgspec.json.decode(mark, type=Mark) if mark else None,
         )
         if done is None:
             raise StandsOtherwise
@@ -106,12 +112,14 @@ class PeopleService:
         event: bytes = b"",
         action: str = "",
         expects: str = "",
+        undoes: str = "",
+        mark: Mark | None = None,
     ) -> str | None:
         deed = f"{'' if is_on else 'un'}{which}"
         await self.check(site, user_id, by, deed if is_on or which == "ban" else "shadowban")
         entry = self._entry(site, action or deed, user_id, by.id if by else None, reason) | {"until_ms": until_ms}
         now_ms: int = entry["at_ms"]
-        mark = Mark(
+        mark = mark or Mark(
             by=by.id if by else None,
             reason=reason,
             at_ms=now_ms,
@@ -130,6 +138,7 @@ class PeopleService:
             entry=entry,
             event=event,
             expects=expects,
+            undoes=undoes,
         )
         self._wake_outbox(site.id)
         await self._tell(user_id)

@@ -81,6 +81,8 @@ class Mark(Struct, frozen=True, kw_only=True):
     at_ms: int
     state: str = "on"
     """What the log says it is: `on`, or `until` and a time."""
+    entry: str | None = None
+    """The entry of the log that tells of it."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):

@@ -37,8 +37,10 @@ class SetStanding(KeyedScript):
         entry: dict[str, Any],
         event: bytes = b"",
         expects: str = "",
+        undoes: str = "",
     ) -> str | None:
-        """The id of the log entry; None when it was so already. Without a mark they are taken off the list."""
+        """The id of the log entry; None when it was so already. Without a mark they are taken off the list. `undoes` is
+        the entry that must have put them on it, if they are."""
         keys = self._keys.site(site_id)
         reply = await self._run(
             keys=[
@@ -62,6 +64,7 @@ class SetStanding(KeyedScript):
                 _json(entry),
                 event.decode(),
                 expects,
+                undoes,
             ],
         )
         match reply:

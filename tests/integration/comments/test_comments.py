@@ -17,8 +17,11 @@ from threadkit.sites.roles import Role
 URL = "https://blog.example.org/post"
 
 
-async def write(person: Person, content: str, *, under: list[str] | None = None, url: str = URL) -> dict[str, Any]:
-    answer = await person.call("POST", "/v1/comments", {"page_url": url, "content": content, "parent_path": under})
+async def write(
+    person: Person, content: str, *, under: list[str] | None = None, url: str = URL, title: str | None = None
+) -> dict[str, Any]:
+    draft = {"page_url": url, "content": content, "parent_path": under, "title": title}
+    answer = await person.call("POST", "/v1/comments", draft)
     assert answer.status_code == 200, answer.text
     comment: dict[str, Any] = answer.json()["comment"]
     return comment

@@ -353,3 +353,30 @@ async def test_the_stock_clients_buttons_work_without_a_body_and_a_key(
     ban = await http.post(f"/v1/users/{ada.id}/ban", headers={"authorization": f"Bearer {mo.token}"})
     assert ban.status_code == 200, ban.text
     assert (await ada.call("POST", "/v1/comments", {"page_url": URL, "content": "?"})).status_code == 403
+
+
+@pytest.mark.parametrize("why", ["pre-moderated", "shadow-banned"])
+async def test_a_page_gets_its_title_when_its_first_comment_is_shown(
+    app: Application, http: httpx.AsyncClient, careful: NewSite, why: str
+) -> None:
+    ada, mo = await create(http, careful, "ada"), await staff(app, http, careful)
+    if why == "shadow-banned":
+        await app.services.sites.change(careful.site.id, settings={"moderation_mode": "none"})
+        await mo.call("POST", f"/v1/moderation/shadowban/{ada.id}", {})
+
+    async def titles() -> list[str | None]:
+        pages = (await mo.call("GET", f"/v1/admin/sites/{careful.site.id}/pages")).json()["pages"]
+        return [page["title"] for page in pages]
+
+    comment = await write(ada, "hi", title="Seven ways to plant a tree")
+    assert await titles() == []
+    if why == "shadow-banned":
+        await mo.call("DELETE", f"/v1/moderation/shadowban/{ada.id}")
+        await app.services.outbox.drain()
+    else:
+        await decide(mo, "approve", comment["i"])
+    assert await titles() == ["Seven ways to plant a tree"]
+    await app.services.sites.change(careful.site.id, settings={"moderation_mode": "pre"})
+    eve = await create(http, careful, "eve")
+    await decide(mo, "approve", (await write(eve, "ho", title="Buy pills"))["i"])
+    assert await titles() == ["Seven ways to plant a tree"], "the first to be shown names it"

@@ -6,10 +6,15 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import httpx
 import pytest
 from redis.asyncio import Redis
 
+from tests.integration.comments.test_comments import write
+from tests.integration.moderation.test_decisions import decide
+from tests.integration.notifications.inbox import settle
 from tests.make import ManualClock
+from tests.people import create
 from threadkit.app import Application
 from threadkit.ids import SiteId, UserId
 from threadkit.moderation.bayes import Totals
@@ -18,7 +23,9 @@ from threadkit.moderation.labelled import Labelled, labelled
 from threadkit.moderation.learning_scripts import Decision, Learn, stamp_of
 from threadkit.moderation.measuring import Measuring
 from threadkit.moderation.rules import LearningRule
-from threadkit.moderation.tokens import Reading, read
+from threadkit.moderation.tokens import Reading, read, shown
+from threadkit.sites.model import NewSite
+from threadkit.sites.roles import Role
 from threadkit.storage.keys import Keys
 
 SPAM = Path(__file__).parents[3].parent / "shared" / "data" / "spam"
@@ -42,7 +49,7 @@ def learning(redis: Redis) -> LearningFilter:
 
 
 class Plain:
-    """What the filter must know, kept the obvious way: the latest decision about each comment, and before it."""
+    """What the filter must know, kept the obvious way: the latest decision about each comment, and five before it."""
 
     def __init__(self) -> None:
         self.decided: dict[str, list[tuple[str, Reading]]] = {}
@@ -50,13 +57,9 @@ class Plain:
     def learn(self, comment: str, decision: Decision, reading: Reading) -> None:
         known = self.decided.setdefault(comment, [])
         if decision != "undo":
-            label = known[-1][0] if known else ""
-            if label == decision:
-                known.pop()
-            self.decided[comment] = [*known[-1:], (decision, reading)]
-        elif known:
-            (*earlier, (_, read_last)) = known
-            self.decided[comment] = [(earlier[-1][0], read_last)] if earlier and earlier[-1][0] else []
+            self.decided[comment] = [*known[-5:], (decision, reading)]
+        else:
+            self.decided[comment] = known[:-1] or [("", Reading([], {}))]
 
     def state(self) -> tuple[dict[str, str], dict[str, int]]:
         totals: Counter[str] = Counter()
@@ -230,3 +233,28 @@ async def test_two_hundred_clicks_hold_seven_of_ten_spams_and_nine_of_ten_held_a
     assert measured.recall is not None
     assert measured.precision >= 0.90, f"{measured.precision:.3f}"
     assert measured.recall >= 0.70, f"{measured.recall:.3f}"
+
+
+async def test_the_filter_keeps_the_decision_that_stands_when_a_second_one_like_it_is_taken_back(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    """Also when the two were about different texts: what is learnt is the text of the one that stands."""
+    ada, mo, mia = [await create(http, new_site, name) for name in ("ada", "mo", "mia")]
+    for person in (mo, mia):
+        await app.services.roles.grant(new_site.site.id, UserId(person.id), Role.MODERATOR)
+    comment = (await write(ada, "roses and tulips"))["i"]
+    await decide(mo, "approve", comment)
+    await settle(app)
+    await ada.call("PUT", f"/v1/comments/{comment}", {"content": "daisies and violets"})
+    entry = (await decide(mia, "approve", comment))["undo"]
+    await settle(app)
+    learning = app.services.learning_filter
+    assert (await mia.call("POST", f"/v1/moderation/undo/{entry}")).status_code == 200
+    await settle(app)
+    totals = await learning.totals(new_site.site.id)
+    assert (totals.approved, totals.rejected) == (1, 0)
+    tokens = await app.services.store.redis.hkeys(Keys().site(new_site.site.id).filter_tokens())
+    assert any("tulips" in shown(str(token)) for token in tokens)
+    assert not any("violets" in shown(str(token)) for token in tokens)
+    card = (await mo.call("GET", f"/v1/moderation/users/{ada.id}")).json()
+    assert card["counts"]["approved"] == 1

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from tests.integration.comments.test_comments import URL, write
 from tests.integration.live.ears import LiveServer, serving
-from tests.integration.moderation.test_decisions import staff
+from tests.integration.moderation.test_decisions import decide, staff
 from tests.make import ManualClock
 from tests.people import Person, create
 from threadkit.app import Application
@@ -330,3 +330,73 @@ async def test_many_owners_at_once_ban_somebody_from_everywhere_once(
     await asyncio.gather(*(app.services.everywhere.ban(user, is_on=True, by=None, reason=None) for _ in range(20)))
     entries = await app.services.moderation_log.newest(new_site.site.id, before=None, limit=30)
     assert [entry.action for entry in entries] == ["ban_everywhere"]
+
+
+async def test_undoing_the_end_of_a_ban_gives_back_its_reason_its_time_and_who_gave_it(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    mia = await create(http, new_site, "mia")
+    await app.services.roles.grant(new_site.site.id, UserId(mia.id), Role.MODERATOR)
+    await mo.call("POST", f"/v1/moderation/ban/{ada.id}", {"hours": 24, "reason": "rude"})
+    await mo.call("POST", f"/v1/moderation/shadowban/{ada.id}", {})
+
+    async def standing() -> tuple[Any, Any]:
+        card = (await mo.call("GET", f"/v1/moderation/users/{ada.id}")).json()
+        return card["ban"], card["shadow_ban"]
+
+    before = await standing()
+    assert (before[0]["reason"], before[0]["by"], before[1]["by"]) == ("rude", mo.id, mo.id)
+    for method, path in (("POST", "unban"), ("DELETE", "shadowban")):
+        answer = await mia.call(method, f"/v1/moderation/{path}/{ada.id}")
+        assert (await mia.call("POST", f"/v1/moderation/undo/{answer.headers['x-undo']}")).status_code == 200
+    assert await standing() == before
+
+
+async def test_a_second_ban_with_another_reason_corrects_it_and_can_be_taken_back(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    mia = await create(http, new_site, "mia")
+    await app.services.roles.grant(new_site.site.id, UserId(mia.id), Role.MODERATOR)
+
+    async def ban(by: Person, reason: str | None) -> str | None:
+        answer = await by.call("POST", f"/v1/moderation/ban/{ada.id}", {"reason": reason})
+        assert answer.status_code == 200, answer.text
+        undo: str | None = answer.headers.get("x-undo")
+        return undo
+
+    async def why() -> tuple[str, str]:
+        card = (await mo.call("GET", f"/v1/moderation/users/{ada.id}")).json()
+        return card["ban"]["reason"], card["ban"]["by"]
+
+    first = await ban(mo, "rude")
+    second = await ban(mia, "threats")
+    assert await why() == ("threats", mia.id)
+    assert await ban(mo, None) is None, "who gives no reason has nothing to correct"
+    assert await ban(mo, "threats") is None
+    assert [(one["before"], one["after"], one["reason"]) for one in await log_of(mo, "ban")] == [
+        ("off", "on", "rude"),
+        ("on", "on", "threats"),
+    ]
+    late = await mo.call("POST", f"/v1/moderation/undo/{first}")
+    assert (late.status_code, late.json()["code"]) == (409, "stands_otherwise")
+    assert (await mia.call("POST", f"/v1/moderation/undo/{second}")).status_code == 200
+    assert await why() == ("rude", mo.id)
+    assert (await mo.call("POST", f"/v1/moderation/undo/{first}")).status_code == 200
+    assert (await mo.call("GET", f"/v1/moderation/users/{ada.id}")).json()["ban"] is None
+
+
+async def test_what_was_said_in_a_ban_that_was_lifted_goes_with_the_account(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    comment = (await write(ada, "hello"))["i"]
+    await decide(mo, "reject", comment, reason="a secret of ada's")
+    await decide(mo, "spam", comment)
+    await mo.call("POST", f"/v1/moderation/ban/{ada.id}", {"reason": "a secret of ada's"})
+    await mo.call("POST", f"/v1/moderation/unban/{ada.id}")
+    assert (await ada.call("DELETE", "/v1/users/me")).is_success
+    log = await redis.xrange(f"site:{new_site.site.id}:modlog") or []
+    assert len(log) > 3
+    assert all("secret" not in str(fields) for _, fields in log)

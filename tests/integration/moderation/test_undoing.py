@@ -13,6 +13,7 @@ from tests.integration.comments.test_comments import URL, outline, read, write
 from tests.integration.comments.test_votes import vote
 from tests.integration.moderation.test_decisions import decide, queued, staff
 from tests.integration.moderation.test_people import log_of
+from tests.integration.moderation.test_screened import blog
 from tests.make import ManualClock
 from tests.people import Person, create
 from threadkit.app import Application
@@ -538,3 +539,92 @@ async def test_of_several_decisions_about_one_comment_the_newest_is_undone_first
     assert (answer["done"].keys(), answer["failed"]) == ({*entries, banned}, {})
     assert await queued(mo) == [comment["i"]]
     assert (await ada.call("POST", "/v1/comments", {"page_url": URL, "content": "hi"})).status_code == 200
+
+
+@pytest.mark.parametrize("back", ["undo", "approve", "undo of what it hangs on", "approval of an edit"])
+async def test_a_pin_comes_back_with_its_comment(
+    app: Application, http: httpx.AsyncClient, redis: Redis, back: str
+) -> None:
+    site = await blog(app, hold=("casino",))
+    ada, mo = await create(http, site, "ada"), await staff(app, http, site)
+    root = await write(ada, "root")
+    reply = await write(ada, "reply", under=[root["i"]])
+    await mo.call("POST", f"/v1/comments/{reply['i']}/pin", {})
+    pins = (await read(http, site))["pinned"]
+    assert [one for one, _ in pins] == [reply["i"]]
+    before = await everything(redis)
+    hidden = root["i"] if back == "undo of what it hangs on" else reply["i"]
+    if back == "approval of an edit":
+        assert (await ada.call("PUT", f"/v1/comments/{hidden}", {"content": "casino"})).json()["s"] == "pending"
+    else:
+        entry = (await decide(mo, "reject", hidden))["undo"]
+    assert not (await read(http, site)).get("pinned")
+    assert await disagreements(redis, shadowed=()) == []
+    if back.startswith("undo"):
+        await undone(mo, entry)
+        assert await everything(redis) == before
+    else:
+        await decide(mo, "approve", hidden)
+    assert (await read(http, site))["pinned"] == pins
+    assert (await app.services.rebuild.run(is_check=True)).is_clean
+
+
+async def test_a_pin_is_deleted_and_restored_with_a_comment_that_is_hidden(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    comment = await write(ada, "pinned")
+    await mo.call("POST", f"/v1/comments/{comment['i']}/pin", {})
+    await decide(mo, "reject", comment["i"])
+    await undone(mo, await remove(mo, comment["i"]))
+    await decide(mo, "approve", comment["i"])
+    assert [one for one, _ in (await read(http, new_site))["pinned"]] == [comment["i"]]
+
+
+@pytest.mark.parametrize("how", ["by its author", "by a moderator", "by a job"])
+@pytest.mark.parametrize("showing", ["approve", "bulk", "undo", "delete"])
+async def test_what_was_erased_while_it_was_hidden_never_comes_back_as_a_comment_of_nobody(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis, how: str, showing: str
+) -> None:
+    ada, bob, mo = (
+        await create(http, new_site, "ada"),
+        await create(http, new_site, "bob"),
+        await staff(app, http, new_site),
+    )
+    root = await write(ada, "root")
+    await write(bob, "reply", under=[root["i"]])
+    entry = (await decide(mo, "reject", root["i"]))["undo"]
+    if how == "by its author":
+        await ada.call("DELETE", f"/v1/comments/{root['i']}")
+    elif how == "by a moderator":
+        await remove(mo, root["i"])
+    else:
+        await mo.call("POST", f"/v1/moderation/users/{ada.id}/delete-comments")
+        await app.services.outbox.drain()
+    calls: dict[str, tuple[str, Any]] = {
+        "approve": (f"approve/{root['i']}", {}),
+        "bulk": ("bulk", {"action": "approve", "ids": [root["i"]]}),
+        "undo": (f"undo/{entry}", None),
+        "delete": (f"delete/{root['i']}", {}),
+    }
+    answer = await mo.call("POST", f"/v1/moderation/{calls[showing][0]}", calls[showing][1])
+    assert "comment_not_found" in answer.text
+    assert outline(await read(http, new_site)) == []
+    assert await disagreements(redis) == []
+    listed = (await mo.call("GET", f"/v1/admin/sites/{new_site.site.id}/comments")).json()["comments"]
+    assert {one["comment"]["i"]: one["comment"]["s"] for one in listed if "s" in one["comment"]} == {
+        root["i"]: "deleted"
+    }
+
+
+async def test_a_deletion_of_what_was_hidden_is_taken_back_and_it_can_be_approved(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    root = await write(ada, "root")
+    await write(ada, "reply", under=[root["i"]])
+    await decide(mo, "reject", root["i"])
+    await undone(mo, await remove(mo, root["i"]))
+    await decide(mo, "approve", root["i"])
+    assert outline(await read(http, new_site)) == [("root", ["reply"])]
+    assert await disagreements(redis) == []

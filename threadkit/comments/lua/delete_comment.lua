@@ -37,9 +37,10 @@
 
 local comment, id = KEYS[19], ARGV[10]
 local names = { 'status', 'page_id', 'author_id', 'mentions', 'reply_count', 'updated_at', 'is_unposted' }
+names[8] = 'is_erased'
 local found = redis.call('HMGET', comment, unpack(names))
 local before = found[1]
-if not before or before == 'deleted' then return { 'MISSING' } end
+if not before or before == 'deleted' or found[8] == 'true' then return { 'MISSING' } end
 if found[2] ~= ARGV[3] or (ARGV[9] ~= '' and found[6] ~= ARGV[9]) then return { 'CHANGED' } end
 if ARGV[7] ~= '' and before ~= ARGV[7] then return { 'UNFIT', before } end
 
@@ -49,14 +50,15 @@ end
 
 local fields = cjson.decode(ARGV[1])
 local gone = { 'author_avatar', 'is_shadowed', 'is_unposted', 'mentions', 'held_for', 'told_why', 'decided_by' }
-for _, name in ipairs({ 'flags', 'decided_in', 'appeal', 'appealed_ms', 'appeal_state' }) do gone[#gone + 1] = name end
+local more = { 'flags', 'decided_in', 'appeal', 'appealed_ms', 'appeal_state', 'pinned_ms', 'page_title' }
+for _, name in ipairs(more) do gone[#gone + 1] = name end
 local entry = ARGV[5] ~= '' and cjson.decode(ARGV[5])
 local kept = { fields = {} }
 if entry then
-  local names = { unpack(gone) }
-  for i = 1, #fields, 2 do names[#names + 1] = fields[i] end
-  local values = redis.call('HMGET', comment, unpack(names))
-  for i, name in ipairs(names) do kept.fields[name] = values[i] or nil end
+  local taken = { unpack(gone) }
+  for i = 1, #fields, 2 do taken[#taken + 1] = fields[i] end
+  local values = redis.call('HMGET', comment, unpack(taken))
+  for i, name in ipairs(taken) do kept.fields[name] = values[i] or nil end
   kept.buried = redis.call('HGET', comment, 'buried') or nil
   kept.pinned = redis.call('ZSCORE', KEYS[5], id) or nil
   kept.appealed = redis.call('ZSCORE', KEYS[12], id) or nil
@@ -85,7 +87,7 @@ local is_listed = redis.call('ZSCORE', KEYS[19 + 1], id) ~= false
 local was_seen = redis.call('ZSCORE', KEYS[2], id) ~= false
 if not is_listed and tonumber(found[5] or '0') > 0 then
   after = 'rejected'
-  redis.call('HSET', comment, 'status', after)
+  redis.call('HSET', comment, 'status', after, 'is_erased', 'true')
 end
 
 local less = 0

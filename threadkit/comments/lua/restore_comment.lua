@@ -67,6 +67,7 @@ if is_shown and not is_listed then
 end
 
 for name, value in pairs(kept.fields) do redis.call('HSET', comment, name, value) end
+redis.call('HDEL', comment, 'is_erased')
 if kept.queued then redis.call('ZADD', KEYS[6], chain[1][2], id) end
 if kept.unlisted then redis.call('ZADD', KEYS[7], chain[1][2], id) end
 if kept.appealed then redis.call('ZADD', KEYS[12], kept.appealed, id) end

@@ -20,8 +20,9 @@ local function without(text)
   if not string.find(text, ARGV[2], 1, true) then return text end
   local is_entry, entry = pcall(cjson.decode, text)
   -- What was said about somebody goes with them.
-  if is_entry and type(entry) == 'table' and entry.user_id == ARGV[2] and entry.reason ~= nil then
-    entry.reason = cjson.null
+  if is_entry and type(entry) == 'table' and entry.user_id == ARGV[2] and (entry.reason or entry.said) then
+    if entry.reason ~= nil then entry.reason = cjson.null end
+    entry.said = nil
     text = cjson.encode(entry)
   end
   return (string.gsub(text, sought, ARGV[3]))

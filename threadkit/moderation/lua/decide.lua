@@ -54,9 +54,10 @@
 -- would grant one that does not wait, UNFIT with the status, or LATER when something was decided after that entry.
 
 local names = { 'status', 'page_id', 'upvotes', 'downvotes', 'is_shadowed', 'buried', 'is_unposted', 'reply_count' }
+names[#names + 1] = 'is_erased'
 local record = redis.call('HMGET', KEYS[1], unpack(names))
 local status, is_shadowed, buried = record[1], record[5] == 'true' and ARGV[19] == '', record[6]
-if not status or status == 'deleted' then return { 'MISSING' } end
+if not status or status == 'deleted' or record[9] == 'true' then return { 'MISSING' } end
 if ARGV[21] == 'true' and redis.call('HGET', KEYS[2], 'locked') == 'true' then return { 'LOCKED' } end
 if not string.find(' ' .. ARGV[5] .. ' ', ' ' .. status .. ' ', 1, true) then return { 'UNFIT', status } end
 if tonumber(redis.call('HGET', KEYS[1], 'report_weight') or '0') < tonumber(ARGV[18]) then return { 'UNFIT', status } end
@@ -136,16 +137,18 @@ else
   redis.call('ZREM', KEYS[12], ARGV[1])
 end
 
-local function list(id, created, up, down, hot)
+local has_pin = false
+local function list(comment, id, created, up, down, hot)
   redis.call('ZADD', KEYS[3], created, id)
   redis.call('ZADD', KEYS[4], up - down, id)
   redis.call('ZADD', KEYS[5], hot, id)
+  has_pin = give_pin_back(comment, KEYS[13], id) or has_pin
 end
 
-local function unlist(id)
+local function unlist(comment, id)
   redis.call('ZREM', KEYS[4], id)
   redis.call('ZREM', KEYS[5], id)
-  redis.call('ZREM', KEYS[13], id)
+  keep_pin(comment, KEYS[13], id)
   return redis.call('ZREM', KEYS[3], id)
 end
 
@@ -170,7 +173,7 @@ if is_shown ~= was_shown then
         redis.call('HSET', KEYS[first], 'buried', buried)
       else
         redis.call('HDEL', KEYS[first], 'buried')
-        list(one[1], one[2], place_up, place_down, one[5])
+        list(KEYS[first], one[1], one[2], place_up, place_down, one[5])
         change = change + 1
       end
     end
@@ -183,13 +186,13 @@ if is_shown ~= was_shown then
         end
       end
     else
-      list(ARGV[1], ARGV[7], up, down, counts[3])
+      list(KEYS[1], ARGV[1], ARGV[7], up, down, counts[3])
       change = change + 1
       -- What was hidden with it comes back with it, but not what was hidden for a reason of its own.
       for i, one in ipairs(under) do
         if redis.call('HGET', KEYS[24 + i], 'buried') == ARGV[1] then
           redis.call('HDEL', KEYS[24 + i], 'buried')
-          list(one[1], one[2], tonumber(one[3]), tonumber(one[4]), one[5])
+          list(KEYS[24 + i], one[1], one[2], tonumber(one[3]), tonumber(one[4]), one[5])
           change = change + 1
         end
       end
@@ -198,7 +201,7 @@ if is_shown ~= was_shown then
     for level = 6, 9 do redis.call('ZREM', KEYS[level], ARGV[1]) end
     if ARGV[3] ~= '' then redis.call('HINCRBY', KEYS[10], 'reply_count', -1) end
     redis.call('HDEL', KEYS[1], 'buried')
-    change = -unlist(ARGV[1])
+    change = -unlist(KEYS[1], ARGV[1])
     -- A place that holds nothing any more goes, and so does the place it stood in.
     for i, one in ipairs(above) do
       local id = one[1]
@@ -206,23 +209,29 @@ if is_shown ~= was_shown then
       local place = redis.call('HMGET', KEYS[first], 'status', 'reply_count')
       if place[1] ~= 'deleted' or tonumber(place[2]) > 0 or redis.call('ZREM', KEYS[first + 1], id) == 0 then break end
       for level = 2, 4 do redis.call('ZREM', KEYS[first + level], id) end
-      change = change - unlist(id)
+      change = change - unlist(KEYS[first], id)
       if above[i + 1] then redis.call('HINCRBY', KEYS[first + 5], 'reply_count', -1) end
     end
     for i, one in ipairs(under) do
-      if redis.call('HSETNX', KEYS[24 + i], 'buried', ARGV[1]) == 1 then change = change - unlist(one[1]) end
+      local under_it = KEYS[24 + i]
+      if redis.call('HSETNX', under_it, 'buried', ARGV[1]) == 1 then change = change - unlist(under_it, one[1]) end
     end
   end
   if change ~= 0 then
     redis.call('HSETNX', KEYS[2], 'site_id', redis.call('HGET', KEYS[1], 'site_id'))
     redis.call('HSETNX', KEYS[2], 'url', redis.call('HGET', KEYS[1], 'page_url'))
+    local title = change > 0 and redis.call('HGET', KEYS[1], 'page_title')
+    if title then
+      redis.call('HSETNX', KEYS[2], 'title', title)
+      redis.call('HDEL', KEYS[1], 'page_title')
+    end
     redis.call('HINCRBY', KEYS[2], 'comments', string.format('%d', change))
     redis.call('HSET', KEYS[2], 'updated_ms', ARGV[6])
     -- A page that leads elsewhere is in no list; its comments are on their way.
     if change > 0 and redis.call('HEXISTS', KEYS[2], 'moved_to') == 0 then
       redis.call('ZADD', KEYS[18], 'GT', ARGV[7], ARGV[2])
     end
-    if #under > 0 or back > 0 then
+    if #under > 0 or back > 0 or has_pin then
       announce_all(KEYS[2], KEYS[16], KEYS[17])
     elseif change > 0 then
       announce(KEYS[2], KEYS[16], KEYS[17], ARGV[1], { type = 'new_comment', comment_id = ARGV[1] })

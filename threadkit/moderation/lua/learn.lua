@@ -2,7 +2,8 @@
 --
 -- KEYS[1] filter_tokens      hash: token → 'rejected approved day'
 -- KEYS[2] filter_totals      hash
--- KEYS[3] filter_learnt      hash: comment → JSON {label, before, stamp, tokens, print}
+-- KEYS[3] filter_learnt      hash: comment → JSON {label, stamp, tokens, print, before}; before are the decisions that
+--                            undoing goes back to, {label, tokens, print} each, the newest last
 -- KEYS[4] filter_order       zset of those comments
 -- KEYS[5] filter_texts       hash: 'label print' → how many of those comments
 -- KEYS[6] author_decisions   hash
@@ -22,6 +23,7 @@
 --
 -- Returns {label before, label now}, or {} when it was known.
 
+local MOST_BEFORE = 5
 local id, now = ARGV[1], tonumber(ARGV[6])
 local today = math.floor(now / 86400000)
 local known = redis.call('HGET', KEYS[3], id)
@@ -105,12 +107,16 @@ local function forget_rare_tokens()
 end
 
 local old = known and known.label or ''
-local record = { label = ARGV[2], before = old, stamp = ARGV[3], tokens = cjson.decode(ARGV[4]), print = ARGV[5] }
+local before = known and known.before or {}
+-- An older server kept the label only.
+if type(before) == 'string' then before = { { label = before, tokens = known.tokens, print = known.print } } end
+local record = { label = ARGV[2], stamp = ARGV[3], tokens = cjson.decode(ARGV[4]), print = ARGV[5], before = before }
 if ARGV[2] == 'undo' then
-  record = { label = '', before = '', stamp = ARGV[3], tokens = {}, print = '' }
-  if known then record.label, record.tokens, record.print = known.before, known.tokens, known.print end
-elseif known and old == record.label then
-  record.before = known.before
+  local last = table.remove(before) or { label = '', tokens = {}, print = '' }
+  record.label, record.tokens, record.print = last.label, last.tokens, last.print
+else
+  before[#before + 1] = known and { label = old, tokens = known.tokens, print = known.print } or nil
+  if #before > MOST_BEFORE then table.remove(before, 1) end
 end
 local label = record.label
 

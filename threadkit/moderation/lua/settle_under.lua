@@ -36,11 +36,13 @@ for i, one in ipairs(replies) do
       change = change + redis.call('ZADD', KEYS[2], one[2], id)
       redis.call('ZADD', KEYS[3], tonumber(one[3]) - tonumber(one[4]), id)
       redis.call('ZADD', KEYS[4], one[5], id)
+      give_pin_back(reply, KEYS[5], id)
       changed = changed + 1
     elseif not is_seen and not mark then
       redis.call('HSET', reply, 'buried', redis.call('HGET', parent, 'buried') or one[6])
       change = change - redis.call('ZREM', KEYS[2], id)
-      for index = 3, 5 do redis.call('ZREM', KEYS[index], id) end
+      for index = 3, 4 do redis.call('ZREM', KEYS[index], id) end
+      keep_pin(reply, KEYS[5], id)
       changed = changed + 1
     end
   end

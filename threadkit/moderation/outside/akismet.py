@@ -8,7 +8,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from threadkit.comments.model import Comment, Status
+from threadkit.comments.model import Comment
 from threadkit.comments.queries import CommentQueries
 from threadkit.http.outbound import Answer, Outbound, OutboundFailed
 from threadkit.ids import CommentId, SiteId, UserId, digest
@@ -113,7 +113,7 @@ class AkismetReports:
         if site is None or not is_on(site) or deed.by is None:
             return
         comment = await self._comments.by_id(site_id, deed.comment_id)
-        if comment is None or comment.status is Status.DELETED:
+        if comment is None or comment.is_gone:
             return
         called_spam = await self._marks.has(site_id, comment.content)
         match deed.action, called_spam:
