@@ -32,7 +32,7 @@ _CLUSTER: dict[str, str] = _SENTINEL | {
     "integration/counters/test_flushing.py::test_a_full_store_keeps_counts_waiting": _ONE_NODE,
     "integration/counters/test_visitors.py::test_nobody_can_be_followed_to_another_site_or_month": "joins sets of two sites",
     "integration/http/test_health.py::test_a_store_that_takes_no_writes_is_not_ready_s2_42": _ONE_NODE,
-    "integration/live/test_bad_input.py::test_thousands_of_subscriptions_are_ten_pages": _ONE_NODE,
+    "integration/live/test_bad_input.py::test_a_storm_of_subscriptions_is_ten_pages": _ONE_NODE,
     "integration/live/test_leaks.py::test_five_hundred_visits_leave_nothing_behind": _ONE_NODE,
     "integration/live/test_presence.py::test_a_crowd_that_comes_and_goes_on_three_workers_is_counted_exactly": _CROWD,
     "integration/live/test_presence.py::test_the_work_of_taking_people_away_grows_with_their_number_and_not_with_its_square": _ONE_NODE,

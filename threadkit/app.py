@@ -13,6 +13,7 @@ from threadkit.clock import Clock
 from threadkit.comments.fast_lane import PATH, FastLane
 from threadkit.http.access_log import AccessLog
 from threadkit.http.admission import Admission
+from threadkit.http.intake import LEEWAY_BYTES, Intake
 from threadkit.http.ledger import Ledger
 from threadkit.http.lifespan import serve_lifespan
 from threadkit.http.manners import Manners
@@ -21,7 +22,6 @@ from threadkit.live.sockets import Sockets
 from threadkit.moderation.outside.model import OutsideEndpoints
 from threadkit.ratelimit.lane import ReaderLimits
 from threadkit.routes import route_table
-from threadkit.server.protocol import Patience
 from threadkit.server.waiting import once_the_store_is_there
 from threadkit.services import build
 from threadkit.settings import Settings
@@ -72,7 +72,13 @@ class Application:
 
         self.admission = Admission(self.fast_lane, settings=settings.limits, metrics=self.metrics)
         self.services.outbox.is_server_busy = lambda: self.admission.is_overloaded
-        self.patience = Patience(settings.limits.header_timeout_s, settings.limits.body_timeout_s)
+        self.intake = Intake(
+            head_s=settings.limits.header_timeout_s,
+            body_s=settings.limits.body_timeout_s,
+            longest_body=settings.text_limit + LEEWAY_BYTES,
+            addresses=self.addresses,
+            count_flood=self.metrics.floods.inc,
+        )
 
         self._sockets = Sockets(
             hub=self.services.hub,

@@ -58,6 +58,10 @@ class Metrics:
             "threadkit_refused_requests", "Requests refused because there was too much to do", registry=self.registry
         )
 
+        self.floods = Counter(
+            "threadkit_floods", "Connections closed because too much came over them", registry=self.registry
+        )
+
         self.sources: list[Callable[[], None]] = []
         self._of_request: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 

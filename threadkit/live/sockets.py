@@ -42,6 +42,7 @@ class Wire(Protocol):
     def is_open(self) -> bool: ...
     @property
     def unsent_bytes(self) -> int: ...
+    def allow(self, messages_a_second: int) -> None: ...
     def write_frame(self, frame: bytes) -> None: ...
     def end(self, code: int, reason: str) -> None: ...
 
@@ -120,8 +121,10 @@ class Sockets:
         if self._hub.connections_from(address) >= self._settings.sockets_per_address:
             await _refuse(send, 429, "Too many connections from your address.")
             return
+        wire: Wire = scope["extensions"][EXTENSION]["protocol"]
+        wire.allow(self._settings.messages_per_second)
         await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
-        socket = Socket(opened.site.id, scope["extensions"][EXTENSION]["protocol"], self._meters)
+        socket = Socket(opened.site.id, wire, self._meters)
         if (
             self._hub.connections >= self._settings.most_connections
             or self._hub.connections_from(address) >= self._settings.sockets_per_address  # others came meanwhile

@@ -5,11 +5,13 @@ header checked anew. Whatever is not quite that goes through uvicorn as ever.
 """
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import Any
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from threadkit.comments.fast_lane import PATH
+from threadkit.http.intake import Intake
 from threadkit.http.manners import DEFAULTS, SECURITY
 
 _ASKED = PATH.encode() + b"?"
@@ -17,14 +19,29 @@ _UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\n"
 _LAST = b"connection: close\r\n"
 _MANNERS = b"".join(b"%b: %b\r\n" % header for header in (*SECURITY, *DEFAULTS))
 LONGEST_HEAD = 65_536
+MOST_HEADERS = 100
+MOST_PIPELINED = 32
+MOST_OF_CHUNKS = 8192
+"""What the marks of chunks may take in a body, besides what they hold."""
+AT_ONCE = 4096
+"""What is read without waiting for a turn."""
+A_PIECE = 1024
 LEAVE_S = 1.0
+LAST_WORD_S = 0.5
 
 
-class Patience(NamedTuple):
-    """How long a request may take to arrive, from its first byte."""
+class _TooMany(Exception):
+    """Headers, or requests that wait for the one before them."""
 
-    head_s: float = 10.0
-    body_s: float = 30.0
+
+class _Flow(FlowControl):
+    """Reads nothing while something that came waits for its turn."""
+
+    is_behind = False
+
+    def resume_reading(self) -> None:
+        if not self.is_behind:
+            super().resume_reading()
 
 
 class _Answered:
@@ -67,7 +84,10 @@ class ReadersProtocol(HttpToolsProtocol):
     _dated: tuple[Any, bytes] = (None, b"")  # what the server puts on every answer, and how it is written
     _since: float | None = None  # since when a request has been coming in
     _is_head = True
-    _head_bytes = 0
+    _sent = 0  # of the head, or of the body, in bytes
+    _held = 0  # of the body, without the marks of chunks
+    _is_queued = False
+    _is_given_up = False
     _watch: asyncio.TimerHandle | None = None
     _is_leaving = False
     _is_upgraded = False
@@ -78,32 +98,102 @@ class ReadersProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._patience = getattr(self.app, "patience", Patience())
+        self.flow: _Flow = _Flow(transport)
+        self._intake: Intake = getattr(self.app, "intake", None) or Intake()
+        self._left = bytearray()
         self._since = self.loop.time()
-        self._watch = self.loop.call_later(self._patience.head_s, self._look)
+        if self._intake.is_out({"client": self.client, "headers": ()}, self._since):
+            transport.abort()
+        else:
+            self._watch = self.loop.call_later(self._intake.head_s, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_watching()
+        self._left.clear()
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
         self._is_upgraded = True  # from here on the connection is somebody else's
         self._stop_watching()
-        super().handle_websocket_upgrade()
+        if self._intake.is_out(self.scope, self.loop.time()):
+            self._write_status(b"429 Too Many Requests")
+            self.transport.close()
+        else:
+            super().handle_websocket_upgrade()
 
     def data_received(self, data: bytes) -> None:
+        if not self._left and len(data) <= AT_ONCE and not self.flow.write_paused:
+            self._take(data)
+            return
+        self._left += data
+        self.flow.is_behind = True
+        self.flow.pause_reading()
+        self._queue_up()
+
+    def _queue_up(self) -> None:
+        if not self._is_queued:
+            self._is_queued = True
+            self._intake.add(self, self.loop)
+
+    def take_piece(self) -> bool:
+        if not self._is_answering() and not self.transport.is_closing():
+            piece = bytes(self._left[:A_PIECE])
+            del self._left[:A_PIECE]
+            self._take(piece)
+        if self._is_upgraded or self.transport.is_closing():
+            self._left.clear()
+        elif not self._left and not self._is_given_up:
+            self.flow.is_behind = False
+            self.flow.resume_reading()
+        self._is_queued = bool(self._left) and not self._is_answering()
+        return self._is_queued
+
+    def _is_answering(self) -> bool:
+        """A whole request is at work, or its answer is not read: those behind it are not read either."""
+        return self._since is None and (not self._is_idle() or self.flow.write_paused)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._left:
+            self._queue_up()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._left:
+            self._queue_up()
+
+    def _take(self, data: bytes) -> None:
         if self._is_between and self._is_refused_unread(data):
             return
         super().data_received(data)
         self._is_between = self._since is None and self._is_head and not self._is_upgraded
-        if self._is_head and self._since is not None:
-            self._head_bytes += len(data)
-            if self._head_bytes > LONGEST_HEAD:
-                self._refuse(b"431 Request Header Fields Too Large")
-        elif self._is_forgotten():
-            self.timeout_keep_alive_task = self.loop.call_later(
-                self.timeout_keep_alive, self.timeout_keep_alive_handler
-            )
+        if self._since is None or self._is_upgraded:
+            if self._is_forgotten():
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
+            return
+        self._sent += len(data)
+        if self._is_head:
+            if self._sent > LONGEST_HEAD:
+                self._give_up(b"431 Request Header Fields Too Large")
+        elif self._sent > self._intake.longest_body:
+            self._give_up(b"413 Content Too Large")
+        elif self._sent - self._held > AT_ONCE + MOST_OF_CHUNKS:
+            self._throw_out(b"413 Content Too Large")
+
+    def _throw_out(self, status: bytes) -> None:
+        self._intake.throw_out(self.scope, self.loop.time())
+        self._refuse(status)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self.headers) >= MOST_HEADERS:
+            raise _TooMany
+        super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        self._held += len(body)
+        super().on_body(body)
 
     def _is_forgotten(self) -> bool:
         """Empty lines begin no request, but uvicorn takes them for a sign of life and would wait for ever."""
@@ -120,12 +210,12 @@ class ReadersProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_message_complete(self) -> None:
-        self._since, self._is_head, self._head_bytes = None, True, 0
+        self._since, self._is_head, self._sent = None, True, 0
         super().on_message_complete()
 
     def _look(self) -> None:
         """One timer for a connection, not one for each request."""
-        patience_s = self._patience.head_s if self._is_head else self._patience.body_s
+        patience_s = self._intake.head_s if self._is_head else self._intake.body_s
         left_s = patience_s if self._since is None else self._since + patience_s - self.loop.time()
         if left_s > 0:
             self._watch = self.loop.call_later(left_s, self._look)
@@ -133,12 +223,32 @@ class ReadersProtocol(HttpToolsProtocol):
             self._refuse(b"408 Request Timeout")
 
     def _refuse(self, status: bytes) -> None:
-        if self.cycle is None or self.cycle.response_complete:
-            self._write_status(status)
+        self._write_refusal(status)
         self.transport.close()
+
+    def _give_up(self, status: bytes) -> None:
+        """The rest of what they send is not taken, but they get a moment to read why: many would not find an answer any
+        more on a connection that was closed while they were sending."""
+        self._write_refusal(status)
+        self._is_given_up = self.flow.is_behind = True
+        self._left.clear()
+        self.flow.pause_reading()
+        self.transport.write_eof()
+        self.loop.call_later(LAST_WORD_S, self.transport.abort)
+
+    def _write_refusal(self, status: bytes) -> None:
+        if self._is_head and self._is_idle():
+            self._write_status(status)
+        elif not self._is_head and not self.pipeline and not self.cycle.response_started:
+            self._write_status(status)
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
 
     def send_400_response(self, msg: str) -> None:
         """What cannot be read gets no further than here, and is answered with the same headers as everything else."""
+        if len(self.headers or ()) >= MOST_HEADERS or len(self.pipeline) >= MOST_PIPELINED:
+            self._throw_out(b"431 Request Header Fields Too Large")
+            return
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             self._write_status(b"400 Bad Request")
         self.transport.close()
@@ -172,8 +282,10 @@ class ReadersProtocol(HttpToolsProtocol):
     # --- The fast lane -----------------------------------------------------------------------------------------------
 
     def on_headers_complete(self) -> None:
-        self._is_head = False
+        self._is_head, self._sent, self._held = False, 0, 0
         if not (self._may_be_answered() and (self._answer() or self._is_refused())):
+            if len(self.pipeline) >= MOST_PIPELINED:
+                raise _TooMany
             self._begin()
             if self._is_leaving and self.cycle is not None:
                 self.cycle.keep_alive = False

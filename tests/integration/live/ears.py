@@ -20,6 +20,7 @@ from threadkit.server.serve import uvicorn_config
 class LiveServer:
     app: Application
     port: int
+    server_state: Any = None
 
     def ear(self, key: str, token: str | None = None, **options: Any) -> "contextlib.AbstractAsyncContextManager[Ear]":
         return self.at(self.port, key, token, **options)
@@ -94,7 +95,7 @@ async def serving(app: Application, **changes: Any) -> AsyncIterator[LiveServer]
         task = asyncio.create_task(server.serve(sockets=[listening]))
         try:
             await until(lambda: server.started, "the server")
-            yield LiveServer(app, listening.getsockname()[1])
+            yield LiveServer(app, listening.getsockname()[1], server.server_state)
         finally:
             server.should_exit = True
             await task
