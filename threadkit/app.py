@@ -71,7 +71,7 @@ class Application:
         )
 
         self.admission = Admission(self.fast_lane, settings=settings.limits, metrics=self.metrics)
-        self.services.outbox.is_server_busy = lambda: self.admission.is_overloaded
+        self.services.outbox.is_server_busy = lambda: self.admission.is_busy
         self.intake = Intake(
             head_s=settings.limits.header_timeout_s,
             body_s=settings.limits.body_timeout_s,

@@ -1,6 +1,7 @@
 """What can be asked about comments and pages."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -20,6 +21,12 @@ LEVELS_AT_ONCE = 50
 def comment_of(site_id: SiteId, fields: Mapping[str, str]) -> Comment | None:
     """A comment from its record, if it is one of this site."""
     return from_hash(Comment, fields) if fields and fields.get("site_id") == site_id else None
+
+
+def pins(answer: Any) -> list[tuple[CommentId, int]]:
+    if isinstance(answer, Exception):
+        raise answer
+    return [(CommentId(comment_id), int(score)) for comment_id, score in answer]
 
 
 class CommentQueries:
@@ -123,8 +130,14 @@ class CommentQueries:
 
     async def pinned(self, site_id: SiteId, page_id: PageId) -> list[tuple[CommentId, int]]:
         """Newest pin first."""
-        found = await self._redis.zrange(self._keys.site(site_id).pinned(page_id), 0, 99, desc=True, withscores=True)
-        return [(CommentId(comment_id), int(score)) for comment_id, score in found]
+        async with self._redis.pipeline(transaction=False) as pipe:
+            self.put_pinned(pipe, site_id, page_id)
+            (found,) = await pipe.execute()
+        return pins(found)
+
+    def put_pinned(self, pipe: Any, site_id: SiteId, page_id: PageId) -> None:
+        """In somebody else's round trip; `pins` reads the answer."""
+        pipe.zrange(self._keys.site(site_id).pinned(page_id), 0, 99, desc=True, withscores=True)
 
     async def ancestors(self, comment: Comment) -> list[Comment]:
         """From the parent up to the root."""

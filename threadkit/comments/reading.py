@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
 
 from msgspec import UNSET
 
 from threadkit.comments.model import Comment, CommentNotFound, PageTree, Replies, Sort, Status, Thread, TreeComment
-from threadkit.comments.queries import CommentQueries
+from threadkit.comments.queries import CommentQueries, pins
 from threadkit.comments.scripts import SliceLevels
 from threadkit.comments.snapshots import Answer, Snapshot, Snapshots
 from threadkit.comments.tree import build_tree, is_visible
 from threadkit.comments.window import Cursor, Window
-from threadkit.ids import CommentId, PageId, UserId
+from threadkit.ids import CommentId, PageId, SiteId, UserId
 from threadkit.pages.queries import FoundPage, PageQueries
 from threadkit.settings import Settings
 from threadkit.sites.model import Site
@@ -72,15 +73,18 @@ class ThreadReader:
     async def snapshot(self, site: Site, page_id: PageId, sort: Sort, window: Window | None = None) -> Snapshot:
         """What everybody may see of a page, encoded."""
         eyes = Eyes(None, frozenset())
+        top = None
+        if window and window.under is None and window.around is None:
+            top = _Top(self._queries, self._slice, site.id, page_id, window.cursor or Cursor(sort), window.limit + 1)
 
         async def make(found: FoundPage) -> Answer:
             if window and window.under:
                 return await self._replies(site, await self._seen(site, window.under, eyes), sort, eyes, window)
-            return await self._thread(site, found, sort, eyes, window)
+            return await self._thread(site, found, sort, eyes, window, top if found.id == page_id else None)
 
         return await self._snapshots.get(
             (site.id, site.version, page_id, sort, window),
-            page=lambda: self._page_queries.now(site.id, page_id),
+            page=lambda: self._page_queries.now(site.id, page_id, company=top),
             make=make,
         )
 
@@ -100,8 +104,16 @@ class ThreadReader:
             return Eyes(None, frozenset())
         return Eyes(viewer, frozenset(await self._user_queries.blocked_by(viewer.id)))
 
-    async def _thread(self, site: Site, found: FoundPage, sort: Sort, eyes: Eyes, window: Window | None) -> Thread:
-        pinned = await self._queries.pinned(site.id, found.id)
+    async def _thread(
+        self,
+        site: Site,
+        found: FoundPage,
+        sort: Sort,
+        eyes: Eyes,
+        window: Window | None,
+        top: "_Top | None" = None,
+    ) -> Thread:
+        pinned = top.pinned if top else await self._queries.pinned(site.id, found.id)
         thread = Thread(page_id=found.id, tree=PageTree([], found.page.updated_ms // 1000), total=found.page.comments)
         if pinned:
             thread.pinned = pinned
@@ -121,10 +133,12 @@ class ThreadReader:
                 blocked=eyes.blocked,
             )
         else:
-            await self._fill(thread, site, sort, eyes, window)
+            await self._fill(thread, site, sort, eyes, window, top)
         return thread
 
-    async def _fill(self, thread: Thread, site: Site, sort: Sort, eyes: Eyes, window: Window) -> None:
+    async def _fill(
+        self, thread: Thread, site: Site, sort: Sort, eyes: Eyes, window: Window, top: "_Top | None"
+    ) -> None:
         """Put the roots of a window into the thread, with their first replies."""
         page_id = thread.page_id
         pinned = {comment_id for comment_id, _ in thread.pinned} if thread.pinned is not UNSET else set()
@@ -141,7 +155,7 @@ class ThreadReader:
             # Pinned roots stand in front of the first window, and are left out where their score would put them.
             found = {comment.id: comment for comment in await self._queries.by_ids(site.id, list(pinned))}
             first = [at for at, _ in thread.pinned or [] if at in found and found[at].parent_id is None]
-        (slice_,) = await self._slice(site.id, page_id, [None], cursor, limit=window.limit + 1)
+        slice_ = top.roots if top else (await self._slice(site.id, page_id, [None], cursor, limit=window.limit + 1))[0]
         if len(slice_) > window.limit:
             slice_ = slice_[: window.limit]
             thread.next = Cursor(sort, slice_[-1][1], slice_[-1][0]).text
@@ -228,6 +242,34 @@ class ThreadReader:
         if comment.page_id != page_id or path[0].parent_id is not None:
             raise CommentNotFound
         return path
+
+
+class _Top:
+    """A page's pins and the first roots of a window, asked for in the same round trip as the page itself."""
+
+    def __init__(
+        self,
+        queries: CommentQueries,
+        slice_: SliceLevels,
+        site_id: SiteId,
+        page_id: PageId,
+        cursor: Cursor,
+        most: int,
+    ) -> None:
+        self._queries = queries
+        self._slice = slice_
+        self._site_id, self._page_id, self._cursor, self._most = site_id, page_id, cursor, most
+        self.pinned: list[tuple[CommentId, int]] = []
+        self.roots: list[tuple[CommentId, str]] = []
+
+    def put(self, pipe: Any) -> None:
+        self._queries.put_pinned(pipe, self._site_id, self._page_id)
+        self._slice.put(pipe, self._site_id, self._page_id, self._cursor, limit=self._most)
+
+    async def got(self, answers: list[Any]) -> None:
+        pinned, roots = answers
+        self.pinned = pins(pinned)
+        self.roots = await self._slice.got(roots, self._site_id, self._page_id, self._cursor, limit=self._most)
 
 
 class Forest:

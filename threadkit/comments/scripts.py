@@ -423,9 +423,27 @@ class SliceLevels(KeyedScript):
         self, site_id: SiteId, page_id: PageId, levels: Sequence[CommentId | None], cursor: Cursor, *, limit: int
     ) -> list[list[tuple[CommentId, str]]]:
         """The next comments of each level (None: the roots) with their scores; the cursor holds for all of them."""
+        return _slices(await self._run(**self._asked(site_id, page_id, levels, cursor, limit)))
+
+    def put(self, pipe: Any, site_id: SiteId, page_id: PageId, cursor: Cursor, *, limit: int) -> None:
+        """Ask for roots in somebody else's round trip; `got` reads the answer."""
+        self._put(pipe, **self._asked(site_id, page_id, [None], cursor, limit))
+
+    async def got(
+        self, reply: Any, site_id: SiteId, page_id: PageId, cursor: Cursor, *, limit: int
+    ) -> list[tuple[CommentId, str]]:
+        (roots,) = _slices(await self._got(reply, **self._asked(site_id, page_id, [None], cursor, limit)))
+        return roots
+
+    def _asked(
+        self, site_id: SiteId, page_id: PageId, levels: Sequence[CommentId | None], cursor: Cursor, limit: int
+    ) -> dict[str, Any]:
         keys = self._keys.site(site_id)
-        answers = await self._run(
-            keys=[level_index(keys, page_id, parent_id, cursor.sort) for parent_id in levels],
-            args=["least" if cursor.sort == "old" else "best", limit, *[cursor.score, cursor.after] * len(levels)],
-        )
-        return [list(zip(map(CommentId, flat[::2]), flat[1::2], strict=True)) for flat in answers]
+        return {
+            "keys": [level_index(keys, page_id, parent_id, cursor.sort) for parent_id in levels],
+            "args": ["least" if cursor.sort == "old" else "best", limit, *[cursor.score, cursor.after] * len(levels)],
+        }
+
+
+def _slices(answers: Any) -> list[list[tuple[CommentId, str]]]:
+    return [list(zip(map(CommentId, flat[::2]), flat[1::2], strict=True)) for flat in answers]

@@ -1,9 +1,12 @@
 """Encoded threads, kept per worker: what most readers get is made once and handed out many times.
 
 A snapshot shows what everybody may see. It is good while the page's version stands still; the version is asked for at
-most once a second, so nobody sees a state older than that; a worker drops its own snapshots of a page at once when it
-writes there, and others when they hear of it on the page's channel. Only the number of views may lag, because counting
-a reader must not cost the next one a new snapshot.
+most once a second, so nobody sees a state older than that; a worker looks again at once when it writes to a page, and
+others when they hear of it on the page's channel. Only the number of views may lag, because counting a reader must not
+cost the next one a new snapshot.
+
+However many ask for a page that is being written to, one look goes on at a time. Those who ask after a write share the next
+one.
 """
 
 import asyncio
@@ -28,7 +31,8 @@ from threadkit.storage.listener import Listener, Receiver
 CHECK_EVERY_MS = 1000
 VIEWS_LAG_MS = 60_000
 STALE_MS = 60_000
-MOST_TRIES = 5
+SETTLED_WITHIN_S = 0.01
+LOOKS_AT_ONCE = 8
 MOST_WATCHED = 5000
 MOST_BYTES = 64 * 1024 * 1024
 BYTES_BESIDE = 4096  # what a snapshot takes beside its body: three heads, its key, its places in the dicts
@@ -148,6 +152,18 @@ class _Change(msgspec.Struct):
     version: int | None = None
 
 
+class _Look:
+    """One look at a page, for all who wait for it."""
+
+    __slots__ = ("asked", "is_late", "made", "next")
+
+    def __init__(self, *pages: PageId) -> None:
+        self.asked = set(pages)  # with the page where a moved one's thread is
+        self.is_late = False  # what it finds may be from before a change
+        self.next: _Look | None = None
+        self.made: asyncio.Future[Snapshot]
+
+
 class Snapshots:
     def __init__(self, *, clock: Clock, keys: Keys, listener: Listener, most_bytes: int = MOST_BYTES) -> None:
         self._clock = clock
@@ -157,11 +173,10 @@ class Snapshots:
         self._watching: set[asyncio.Task[None]] = set()
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._drops = 0
         self._kept: OrderedDict[Key, Snapshot] = OrderedDict()
         self._of_page: dict[PageId, set[Key]] = {}
-        self._making: dict[Key, asyncio.Future[Snapshot]] = {}
-        self._elsewhere: dict[Key, PageId] = {}  # of those being made: where a moved page's thread is
+        self._looks: dict[Key, _Look] = {}
+        self._turns = asyncio.Semaphore(LOOKS_AT_ONCE)
         listener.on_back(self._hear_again)
 
     def fresh(self, key: Key) -> Snapshot | None:
@@ -188,63 +203,87 @@ class Snapshots:
         """The snapshot as it is now: checked, or made anew. However many ask at once, it is done once."""
         if snapshot := self.fresh(key):
             return snapshot
-        making = self._making.get(key)
-        if making is None:
-            making = asyncio.ensure_future(self._look(key, page, make))
-            self._making[key] = making
-            making.add_done_callback(lambda done: self._made(key, done))
+        look = self._looks.get(key)
+        if look is None:
+            self._looks[key] = look = self._begin(key, page, make)
+        elif look.is_late:
+            look.next = look = look.next or self._begin(key, page, make, after=look)
         # One reader who goes away must not take the others' answer along.
-        return await asyncio.shield(making)
+        return await asyncio.shield(look.made)
+
+    def _begin(
+        self,
+        key: Key,
+        page: Callable[[], Awaitable[FoundPage]],
+        make: Callable[[FoundPage], Awaitable[Answer]],
+        *,
+        after: _Look | None = None,
+    ) -> _Look:
+        look = _Look(key[2])
+
+        async def begin() -> Snapshot:
+            if after is not None:
+                await asyncio.wait([after.made])
+            async with self._turns:
+                return await self._look(key, look, page, make)
+
+        look.made = asyncio.ensure_future(begin())
+        look.made.add_done_callback(lambda made: self._end(key, look, made))
+        return look
+
+    def _end(self, key: Key, look: _Look, made: asyncio.Future[Snapshot]) -> None:
+        if look.next is not None:
+            self._looks[key] = look.next
+        else:
+            del self._looks[key]
+        if not made.cancelled():
+            made.exception()  # those who wait get it; nobody waiting is no reason to complain
 
     async def _look(
-        self, key: Key, page: Callable[[], Awaitable[FoundPage]], make: Callable[[FoundPage], Awaitable[Answer]]
+        self,
+        key: Key,
+        look: _Look,
+        page: Callable[[], Awaitable[FoundPage]],
+        make: Callable[[FoundPage], Awaitable[Answer]],
     ) -> Snapshot:
-        now_ms = self._clock.now_ms()
+        loop = asyncio.get_running_loop()
+        now_ms, until_s = self._clock.now_ms(), loop.time() + SETTLED_WITHIN_S
+        if (kept := self._kept.get(key)) is not None:
+            look.asked.add(kept.page_id)
         found = await page()
-        is_current = self._making.get(key) is asyncio.current_task()  # and not from before a change
-        if is_current and found.id != key[2]:
-            self._elsewhere[key] = found.id
-        kept = self._kept.get(key)
+        look.asked.add(found.id)
         if kept is not None and kept.still_shows(found, now_ms):
-            if is_current:
+            if not look.is_late:
                 kept.checked_ms = now_ms
-            self._kept.move_to_end(key)
+            if key in self._kept:
+                self._kept.move_to_end(key)
             return kept
-        drops = self._drops
-        for _ in range(MOST_TRIES):
+        while True:
             answer, read = await make(found), found
             found = await page()
             if (found.id, found.page.version) == (read.id, read.page.version):
                 break
             # Somebody wrote while we read: what was read may be a state that never was.
-        else:
-            # Good enough for those who wait now, under an ETag of its own; nobody after them gets it.
-            return Snapshot.of(answer, read, now_ms, mark=f"unsettled-{secrets.token_hex(8)}")
+            look.asked.add(found.id)
+            if loop.time() > until_s:
+                # Good enough for those who wait now, under an ETag of its own; nobody after them gets it.
+                return Snapshot.of(answer, read, now_ms, mark=f"unsettled-{secrets.token_hex(8)}")
         made = Snapshot.of(answer, found, now_ms, mark=str(key[1]))
-        if drops != self._drops:
-            made.checked_ms = 0  # dropped meanwhile by our own writer: the next reader looks again
+        if look.is_late:
+            made.checked_ms = 0  # the next reader looks again
         self._keep(key, made)
         return made
 
     def drop(self, page_id: PageId) -> None:
-        self._drops += 1
-        self._make_no_longer(page_id)
+        self._outrun(page_id)
         for key in self._of_page.pop(page_id, ()):
             if (gone := self._kept.pop(key, None)) is not None:
                 self._bytes -= gone.size
 
-    def _make_no_longer(self, page_id: PageId) -> None:
-        """What is being made may be from before a change: whoever asks from now on gets another."""
-        for key in [key for key in self._making if page_id in (key[2], self._elsewhere.get(key))]:
-            del self._making[key]
-            self._elsewhere.pop(key, None)
-
-    def _made(self, key: Key, done: asyncio.Future[Snapshot]) -> None:
-        if self._making.get(key) is done:
-            del self._making[key]
-            self._elsewhere.pop(key, None)
-        if not done.cancelled():
-            done.exception()  # those who wait get it; nobody waiting is no reason to complain
+    def _outrun(self, page_id: PageId) -> None:
+        """What is being looked at may be from before a change: those who ask from now on get another look."""
+        for look in self._looks.values():
+            look.is_late |= page_id in look.asked
 
     def _keep(self, key: Key, snapshot: Snapshot) -> None:
         if (before := self._kept.pop(key, None)) is not None:
@@ -286,8 +325,7 @@ class Snapshots:
         checked_ms = self._clock.now_ms() - CHECK_EVERY_MS
         for page_id, (channel, _) in self._watched.items():
             if channel in away:
-                self._drops += 1
-                self._make_no_longer(page_id)
+                self._outrun(page_id)
                 for key in self._of_page.get(page_id, ()):
                     if (kept := self._kept.get(key)) is not None:
                         kept.checked_ms = min(kept.checked_ms, checked_ms)

@@ -174,7 +174,7 @@ class OutboxWorker:
         return done
 
     async def _lanes(self, site_id: SiteId) -> int:
-        """Effects take the time that requests need. While some are refused effects can wait, but not without an end."""
+        """Effects take the time that requests need. While some of them wait effects can wait too, but not without an end."""
         if not self.is_server_busy():
             return LANES
         waiting = await self._redis.xlen(self._keys.site(site_id).outbox())

@@ -1,6 +1,7 @@
 """What can be asked about pages."""
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -21,6 +22,13 @@ class FoundPage(Struct, frozen=True):
     id: PageId
     page: Page
     views: int
+
+
+class Company(Protocol):
+    """What else is asked about a page in the same round trip."""
+
+    def put(self, pipe: Any) -> None: ...
+    async def got(self, answers: list[Any]) -> None: ...
 
 
 class PageQueries:
@@ -62,11 +70,12 @@ class PageQueries:
             raise PageNotFound
         return found
 
-    async def now(self, site_id: SiteId, page_id: PageId) -> FoundPage:
-        """The page, wherever it has moved to. One that nobody wrote on is empty, not missing."""
-        return (await self.way(site_id, page_id))[-1]
+    async def now(self, site_id: SiteId, page_id: PageId, *, company: Company | None = None) -> FoundPage:
+        """The page, wherever it has moved to. One that nobody wrote on is empty, not missing. The company is about the
+        page that was asked for."""
+        return (await self.way(site_id, page_id, company=company))[-1]
 
-    async def way(self, site_id: SiteId, page_id: PageId) -> list[FoundPage]:
+    async def way(self, site_id: SiteId, page_id: PageId, *, company: Company | None = None) -> list[FoundPage]:
         """A page, and hop by hop where it has moved to."""
         found: list[FoundPage] = []
         for _ in range(MOST_MOVES):
@@ -75,7 +84,15 @@ class PageQueries:
             async with self._redis.pipeline(transaction=False) as pipe:
                 pipe.hgetall(keys.page(page_id))
                 pipe.get(keys.page_views(page_id))
-                fields, views = await pipe.execute()
+                if company is not None:
+                    company.put(pipe)
+                fields, views, *answers = await pipe.execute(raise_on_error=company is None)
+            for answer in (fields, views):
+                if isinstance(answer, Exception):
+                    raise answer
+            if company is not None:
+                await company.got(answers)
+                company = None
             if fields.get("site_id") == site_id:
                 page = from_hash(Page, fields)
             found.append(FoundPage(page_id, page, int(views or 0)))

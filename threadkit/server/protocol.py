@@ -8,7 +8,7 @@ import asyncio
 from typing import Any
 
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from threadkit.comments.fast_lane import PATH
 from threadkit.http.intake import Intake
@@ -55,31 +55,31 @@ class _Answered:
 _ANSWERED: Any = _Answered()
 
 
-class _Dropped:
-    """A body that nobody will read."""
+class _Waiting:
+    """A request that waits for its turn."""
 
-    def __iadd__(self, _: bytes) -> "_Dropped":
-        return self
+    __slots__ = ("_app", "_cycle", "_protocol")
 
-    def __len__(self) -> int:
-        return 0
+    def __init__(self, protocol: "ReadersProtocol", cycle: RequestResponseCycle, app: Any) -> None:
+        self._protocol = protocol
+        self._cycle = cycle
+        self._app = app
 
+    @property
+    def has_left(self) -> bool:
+        return self._cycle.disconnected
 
-class _Refused:
-    """Stands there until the refusal is written, so that requests behind it wait for their turn."""
+    def start(self) -> None:
+        self._protocol.start(self._cycle, self._app)
 
-    response_complete = False
-    response_started = False
-    message_event = asyncio.Event()
-    body = _Dropped()
-
-
-_REFUSED: Any = _Refused()
+    def refuse(self) -> None:
+        if not self._cycle.disconnected:
+            self._protocol.refuse(self._cycle)
 
 
 class ReadersProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with three things it does not have: the fast lane, an end to the patience with slow senders,
-    and a goodbye that no request falls victim to."""
+    """uvicorn's protocol, with four things it does not have: the fast lane, a queue, an end to the patience with slow
+    senders, and a goodbye that no request falls victim to."""
 
     _dated: tuple[Any, bytes] = (None, b"")  # what the server puts on every answer, and how it is written
     _since: float | None = None  # since when a request has been coming in
@@ -91,8 +91,6 @@ class ReadersProtocol(HttpToolsProtocol):
     _watch: asyncio.TimerHandle | None = None
     _is_leaving = False
     _is_upgraded = False
-    _refusal = b""
-    _is_between = True  # the next byte is the first of a request
 
     # --- Slow and endless senders ------------------------------------------------------------------------------------
 
@@ -163,10 +161,7 @@ class ReadersProtocol(HttpToolsProtocol):
             self._queue_up()
 
     def _take(self, data: bytes) -> None:
-        if self._is_between and self._is_refused_unread(data):
-            return
         super().data_received(data)
-        self._is_between = self._since is None and self._is_head and not self._is_upgraded
         if self._since is None or self._is_upgraded:
             if self._is_forgotten():
                 self.timeout_keep_alive_task = self.loop.call_later(
@@ -283,20 +278,12 @@ class ReadersProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_head, self._sent, self._held = False, 0, 0
-        if not (self._may_be_answered() and (self._answer() or self._is_refused())):
+        if not (self._may_be_answered() and self._answer()):
             if len(self.pipeline) >= MOST_PIPELINED:
                 raise _TooMany
-            self._begin()
+            super().on_headers_complete()
             if self._is_leaving and self.cycle is not None:
                 self.cycle.keep_alive = False
-
-    def _begin(self) -> None:
-        try:
-            super().on_headers_complete()
-        except Exception:
-            if admission := getattr(self.app, "admission", None):
-                admission.give_back(self.scope)
-            raise
 
     def _may_be_answered(self) -> bool:
         return (
@@ -322,49 +309,33 @@ class ReadersProtocol(HttpToolsProtocol):
         if answer is None:
             return False
         self._write(*answer)
+        self.cycle = _ANSWERED
+        self.on_response_complete()
         return True
-
-    def _is_refused(self) -> bool:
-        admission = getattr(self.app, "admission", None)
-        if admission is None:
-            return False
-        refusal = admission.refuse_at_once(self.parser.get_method(), self.url, self.scope)
-        if refusal is None:
-            return False
-        self._refuse_later(refusal, admission)
-        return True
-
-    def _is_refused_unread(self, data: bytes) -> bool:
-        admission = getattr(self.app, "admission", None)
-        if admission is None or not self._is_idle() or self._is_leaving or self.flow.write_paused or self.root_path:
-            return False
-        refusal = admission.refuse_unread(data)
-        if refusal is None:
-            return False
-        self._unset_keepalive_if_required()
-        self._since = None
-        self._refuse_later(refusal, admission)
-        return True
-
-    def _refuse_later(self, refusal: bytes, admission: Any) -> None:
-        self._refusal = refusal
-        self.cycle = _REFUSED
-        admission.refusals.add(self, self.loop)
-
-    def write_refusal(self) -> None:
-        if self.transport.is_closing():
-            return
-        if self._is_leaving:
-            self.pipeline.clear()
-            self._write(_UNAVAILABLE, _LAST, self._refusal)
-            self.transport.close()
-        else:
-            self._write(_UNAVAILABLE, self._refusal)
 
     def _write(self, status_line: bytes, *rest: bytes) -> None:
         defaults = self.server_state.default_headers
         if ReadersProtocol._dated[0] is not defaults:
             ReadersProtocol._dated = defaults, b"".join(b"%b: %b\r\n" % header for header in defaults)
         self.transport.writelines((status_line, ReadersProtocol._dated[1], *rest))
-        self.cycle = _ANSWERED
+
+    # --- The queue ---------------------------------------------------------------------------------------------------
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Where uvicorn begins to work on a request, be it new or one that stood behind another."""
+        admission = getattr(app, "admission", None)
+        if admission is None:
+            self.start(cycle, app)
+        else:
+            admission.let_in(_Waiting(self, cycle, app), cycle.scope, self.loop.call_later)
+
+    def start(self, cycle: RequestResponseCycle, app: Any) -> None:
+        super()._start_asgi_task(cycle, app)
+
+    def refuse(self, cycle: RequestResponseCycle) -> None:
+        head, body = self.app.admission.refusal(cycle.scope)
+        cycle.response_complete = True  # so that what is still to come of its body is dropped
+        self._write(_UNAVAILABLE, head, b"\r\n" if cycle.keep_alive else _LAST + b"\r\n", body)
+        if not cycle.keep_alive:
+            self.transport.close()
         self.on_response_complete()

@@ -1,4 +1,5 @@
-"""A load generator that does not wait for answers before it sends more: what a crowd does, and a closed loop does not.
+"""Load generators. A storm does not wait for answers before it sends more. A crowd does: each of it asks again as soon as
+it was answered.
 
 It runs in a process of its own and does little besides sending and receiving, so that the times it tells are the server's
 and not its own.
@@ -7,6 +8,7 @@ and not its own.
 import asyncio
 import gc
 import itertools
+import resource
 import selectors
 import socket
 import sys
@@ -28,7 +30,8 @@ _ROOT = Path(__file__).parents[3]
 class Order:
     port: int
     requests: list[bytes]
-    per_second: float
+    per_second: float | None
+    """None for a crowd."""
     seconds: float
     connections: int
 
@@ -58,7 +61,15 @@ async def storm(
     port: int, requests: Sequence[bytes], *, per_second: float, seconds: float, connections: int = 400
 ) -> Outcome:
     """So many requests a second, whatever becomes of them."""
-    order = Order(port, list(requests), per_second, seconds, connections)
+    return await _generated(Order(port, list(requests), per_second, seconds, connections))
+
+
+async def crowd(port: int, requests: Sequence[bytes], *, people: int, seconds: float) -> Outcome:
+    """So many people, each with a question at a time."""
+    return await _generated(Order(port, list(requests), None, seconds, people))
+
+
+async def _generated(order: Order) -> Outcome:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", __name__), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=_ROOT
     )
@@ -121,10 +132,15 @@ class _Storm:
 
     def run(self) -> Outcome:
         started = time.perf_counter()
+        per_second = self._order.per_second
         while (passed := time.perf_counter() - started) < self._order.seconds:
-            wanted = int(passed * self._order.per_second)
+            if per_second is None:
+                self._send(min(len(self._free), MOST_IN_A_ROW))
+                self._receive(0.0 if self._free else 1.0)
+                continue
+            wanted = int(passed * per_second)
             self._send(min(wanted - self._due, MOST_IN_A_ROW))
-            next_s = (self._due + 1) / self._order.per_second
+            next_s = (self._due + 1) / per_second
             self._receive(max(0.0, next_s - passed))
         ended = time.perf_counter()
         while self._under_way:
@@ -167,5 +183,7 @@ class _Storm:
 
 if __name__ == "__main__":
     gc.disable()
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
     sys.stdout.buffer.write(msgspec.json.encode(_Storm(order).run()))

@@ -1,4 +1,5 @@
-"""More than can be done: refused early, and everything is well again soon. THREADKIT_SOAK=1 takes a minute for it."""
+"""More than can be done: what can be done is done, the rest is refused, and everything is well again soon.
+THREADKIT_SOAK=1 takes a minute for it."""
 
 import asyncio
 import json
@@ -10,7 +11,7 @@ import httpx
 import pytest
 
 from tests.folders import quick_folder
-from tests.integration.ratelimit.storm import Outcome, storm
+from tests.integration.ratelimit.storm import Outcome, crowd, storm
 from tests.integration.server.program import Server, environment, serving
 from tests.wait import until
 from threadkit.ids import new_uuid
@@ -65,8 +66,15 @@ def memory_mb(server: Server) -> float:
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
+def processor_s(server: Server) -> float:
+    """What the server has had of the processors, which it shares with the storm and whatever else runs here."""
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 async def run(server: Server, votes: list[bytes], per_second: float, seconds: float) -> Outcome:
-    return await storm(server.port, votes, per_second=per_second, seconds=seconds)
+    """From more connections than a server takes on requests."""
+    return await storm(server.port, votes, per_second=per_second, seconds=seconds, connections=1000)
 
 
 async def visit(server: Server, votes: list[bytes], seconds: float) -> Outcome:
@@ -74,15 +82,20 @@ async def visit(server: Server, votes: list[bytes], seconds: float) -> Outcome:
     return await storm(server.port, votes, per_second=100, seconds=seconds, connections=20)
 
 
-async def capacity_of(server: Server, votes: list[bytes]) -> float:
-    """What it can take without refusing anybody."""
-    capacity, rate = 0.0, 200.0
-    calm = await visit(server, votes, 2)
-    while True:
-        tried = await run(server, votes, rate, 1)
-        if tried.count(503) or tried.unsent or tried.p99_ms() > 10 * calm.p99_ms() or rate > 3000:
-            return capacity or rate
-        capacity, rate = rate, rate * 1.3
+class Pace:
+    """How many are done in a second, and in a second of the server's processor."""
+
+    def __init__(self, done: int, seconds: float, processor_s: float) -> None:
+        self.per_second = done / seconds
+        self.per_processor_s = done / processor_s
+
+
+async def capacity_of(server: Server, votes: list[bytes]) -> Pace:
+    """When there is always somebody who waits, and nobody is refused."""
+    seconds, had_s = SECONDS / 3, processor_s(server)
+    outcome = await crowd(server.port, votes, people=64, seconds=seconds)
+    assert set(outcome.took_s) == {200}
+    return Pace(outcome.count(200), seconds, processor_s(server) - had_s)
 
 
 async def refused_by(server: Server) -> float:
@@ -96,34 +109,34 @@ async def test_ten_times_what_can_be_done(server: Server, votes: list[bytes]) ->
     await run(server, votes, 100, 1)  # warm
     capacity = await capacity_of(server, votes)
     unloaded = await visit(server, votes, SECONDS / 4)
-    before_mb, refused_before = memory_mb(server), await refused_by(server)
-    standing = asyncio.create_task(run(server, votes, capacity * 10, SECONDS))
-    # The crowd at its beginning is let in, and has to wait for one another.
+    before_mb, refused_before, had_s = memory_mb(server), await refused_by(server), processor_s(server)
+    standing = asyncio.create_task(run(server, votes, capacity.per_second * 10, SECONDS))
 
     async def stands() -> bool:
-        return await refused_by(server) > refused_before + capacity
+        return await refused_by(server) > refused_before
 
     await until(stands, "the storm to stand")
     guests = await visit(server, votes, SECONDS - 2)
-    crowd = await standing
+    storming = await standing
     grown_mb = memory_mb(server) - before_mb
+    pace = Pace(storming.count(200) + guests.count(200), SECONDS, processor_s(server) - had_s)
     after = await visit(server, votes, 2)
+    goodput = pace.per_processor_s / capacity.per_processor_s
     print(
-        f"\nG13: capacity {capacity:.0f}/s; unloaded p99 {unloaded.p99_ms():.1f} ms of {unloaded.count(200)}; in the storm "
-        f"{crowd.count(200) / SECONDS:.0f}/s accepted and {crowd.count(503) / SECONDS:.0f}/s refused; guests' p99 "
-        f"{guests.p99_ms():.1f} ms of {guests.count(200)}, refused after {guests.p99_ms(503):.1f} ms; all of the crowd's p99 {crowd.p99_ms():.1f} ms, "
-        f"refused after {crowd.p99_ms(503):.1f} ms; {crowd.unsent} unsent, +{grown_mb:.0f} MB; "
-        f"afterwards p99 {after.p99_ms():.1f} ms, {after.count(503)} refused"
+        f"\nG13: capacity {capacity.per_second:.0f}/s; ten times that for {SECONDS:g} s: {pace.per_second:.0f}/s done "
+        f"({goodput:.0%} of what the processor does of them otherwise) and "
+        f"{storming.count(503) / SECONDS:.0f}/s refused; guests' p50 {guests.percentile_ms(0.5):.0f} ms and p99 {guests.p99_ms():.0f} ms, "
+        f"refused after {storming.percentile_ms(0.5, 503):.0f} ms (p99 {storming.p99_ms(503):.0f} ms); +{grown_mb:.0f} MB; p99 before {unloaded.p99_ms():.0f} ms, "
+        f"afterwards {after.p99_ms():.0f} ms, {after.count(503)} refused"
     )
-    assert set(crowd.took_s) | set(guests.took_s) <= {200, 503}
-    assert crowd.broken == guests.broken == 0
-    assert crowd.count(503) > crowd.count(200) / 2, "or it was no storm"
+    assert set(storming.took_s) | set(guests.took_s) <= {200, 503}
+    assert storming.broken == guests.broken == 0
+    assert storming.count(503) > storming.count(200) / 2, "or it was no storm"
     assert grown_mb <= 50
-    assert after.count(503) <= after.count(200) * 0.02
+    assert after.count(503) == 0
     # Beside other tests the short one's numbers swing too much to be held to more.
-    assert crowd.count(200) / SECONDS >= capacity * (0.5 if IS_LONG else 0.1)
-    assert guests.p99_ms() <= max(3 * unloaded.p99_ms(), 0 if IS_LONG else 1000)
-    assert guests.p99_ms(503) <= (50 if IS_LONG else 1000)
+    assert goodput >= (0.8 if IS_LONG else 0.5)
+    assert storming.p99_ms(503) <= (500 if IS_LONG else 5000)
     assert after.p99_ms() <= max(3 * unloaded.p99_ms(), 30 if IS_LONG else 1000)
 
 
@@ -132,12 +145,12 @@ async def test_a_refusal_says_when_to_come_back_and_can_be_read_by_the_page(serv
     flood = asyncio.create_task(run(server, votes, 4000, 4))
     origin = {"projectid": PUBLIC, "origin": "http://localhost:1313"}
     refused = None
-    async with httpx.AsyncClient(base_url=server.url) as http:
+    async with httpx.AsyncClient(base_url=server.url, timeout=30) as http:
         while refused is None and not flood.done():
-            answer = await http.post("/v1/comments/preview", json={"content": "hello"}, headers=origin)
-            if answer.status_code == 503:
-                refused = answer
-                assert (await http.get("/health")).status_code == 200
+            asked = [http.post("/v1/comments/preview", json={"content": "hello"}, headers=origin) for _ in range(10)]
+            answers = await asyncio.gather(*asked)
+            refused = next((answer for answer in answers if answer.status_code == 503), None)
+            assert (await http.get("/health")).status_code == 200
         meters = (await http.get("/metrics")).text
     await flood
     assert refused is not None
