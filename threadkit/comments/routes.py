@@ -23,6 +23,7 @@ from threadkit.pages.parameters import PageNameParameter, PageUrlParameter
 from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.text import clean_source
+from threadkit.text.names import tidy_name
 from threadkit.users.access import (
     UserIsBlocked,
     UsernameRequired,
@@ -112,8 +113,10 @@ async def post_comment(
 
     Forms against programs: `website` is a field that people do not see and leave empty, `form_age_ms` says how long the
     form was open. Both are for the site's screens, and whoever leaves them out only goes without these."""
-    data.author_name = clean_source(data.author_name or "").replace("\n", " ")
+    data.author_name = tidy_name(clean_source(data.author_name or ""))
     may_write(site, maybe_viewer, data.author_name, session_ended=request.scope["state"].get("session_ended", False))
+    if maybe_viewer is None:
+        await services.names.check_guest(data.author_name, site)
     if data.parent_path:
         as_id(CommentId, data.parent_path[-1])
     comment = await services.comments.post(

@@ -8,6 +8,7 @@ from threadkit.parts.base import Base
 from threadkit.staff.service import StaffService
 from threadkit.users.codes import CodeService
 from threadkit.users.courier import Courier
+from threadkit.users.name_rules import NameRules
 from threadkit.users.oauth.model import ProviderEndpoints
 from threadkit.users.oauth.pending import PendingSignIns
 from threadkit.users.oauth.provider import Provider
@@ -33,6 +34,7 @@ class Accounts:
     passwords: Passwords
     user_queries: UserQueries
     user_registry: UserRegistry
+    names: NameRules
     sessions: SessionService
     sign_in: SignIn
     staff: StaffService
@@ -50,6 +52,7 @@ def build_accounts(base: Base, endpoints: ProviderEndpoints) -> Accounts:
     passwords = Passwords(settings.accounts)
     queries = UserQueries(redis=redis, keys=keys, clock=clock)
     registry = UserRegistry(redis=redis, keys=keys, clock=clock, queries=queries)
+    names = NameRules(queries=queries, site_queries=base.site_queries, roles=base.roles)
     sessions = _sessions(base, queries)
     sign_in = SignIn(
         redis=redis,
@@ -58,6 +61,7 @@ def build_accounts(base: Base, endpoints: ProviderEndpoints) -> Accounts:
         keyring=base.keyring,
         queries=queries,
         registry=registry,
+        names=names,
         sessions=sessions,
         codes=_codes(base),
         passwords=passwords,
@@ -72,6 +76,7 @@ def build_accounts(base: Base, endpoints: ProviderEndpoints) -> Accounts:
         passwords=passwords,
         user_queries=queries,
         user_registry=registry,
+        names=names,
         sessions=sessions,
         sign_in=sign_in,
         staff=StaffService(

@@ -101,6 +101,7 @@ def _users(base: Base, accounts: Accounts, reading: Reading, judging: Judging, e
         queries=accounts.user_queries,
         factors=accounts.factors,
         registry=accounts.user_registry,
+        names=accounts.names,
         site_queries=base.site_queries,
         roles=base.roles,
         traces=traces,

@@ -17,6 +17,7 @@ from threadkit.pages.model import Page, PageRef
 from threadkit.services import Services
 from threadkit.sites.model import Site
 from threadkit.text import clean_source
+from threadkit.text.names import tidy_name
 
 LONGEST_NAME = 200
 MOST_FIELDS = 20
@@ -70,11 +71,12 @@ async def post(
     """The story of `POST /v1/comments`, for what a form can say."""
     age_ms = services.form_tokens.age_ms(filled.token, site.id, page_id)
     visit = replace(visit, honeypot=filled.website, form_age_ms=max(0, age_ms))
-    name = clean_source(filled.name).replace("\n", " ")
+    name = tidy_name(clean_source(filled.name))
     try:
         may_write(site, None, name)
     except AuthorNameRequired:
         raise AuthorNameRequired("Please write your name.") from None
+    await services.names.check_guest(name, site)
     if site.settings.turnstile.enabled and site.settings.turnstile.enforce_on != "none":
         raise NeedsJavaScript
     draft = _draft(filled, ref, name)

@@ -41,7 +41,19 @@ _KEPT = {
     *("totp", "totp_draft", "passkeys", "recovery_codes", "passkey_challenge"),
     *("minute", "daily", "pace"),
     *("restoring", "copying", "backups", "backup_lease"),
-    *("stamp", "write_probe", "email", "phone", "username", "provider", "verification", "window", "owner_link"),
+    *(
+        "stamp",
+        "write_probe",
+        "email",
+        "phone",
+        "username",
+        "look_alike",
+        "provider",
+        "verification",
+        "verification_for",
+        "window",
+        "owner_link",
+    ),
     # The list of sites, and what tells how a deletion goes, are seen to by the deletion itself.
     *("sites", "deleting", "deletion", "deletion_lease"),
 }

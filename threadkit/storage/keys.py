@@ -708,6 +708,10 @@ class GlobalKeys(_Group):
     def username(self, name: str) -> str:
         return f"username:{name}"
 
+    @key(Kind.STRING, "which member has a name that looks like this: its UTS 39 skeleton", writers="users")
+    def look_alike(self, skeleton: str) -> str:
+        return f"lookalike:{skeleton}"
+
     @key(Kind.STRING, "which user an account elsewhere belongs to", writers="users")
     def provider(self, provider: str, provider_id: str) -> str:
         return f"provider:{provider}:{provider_id}"

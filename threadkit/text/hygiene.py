@@ -15,7 +15,7 @@ _UNWANTED = re.compile(
 )
 _JOINERS = frozenset("\u200c\u200d")
 # Letters by category, blank by design.
-_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 # A character unknown to this Python (a newer emoji) counts as visible.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Me", "Mn", "Zl", "Zp", "Zs"})
 _MARKS = frozenset({"Me", "Mn"})
@@ -39,7 +39,7 @@ def drop_unwanted(text: str) -> str:
 
 def is_visible(text: str) -> bool:
     return any(
-        char not in _BLANK_LETTERS and unicodedata.category(char) not in _INVISIBLE for char in dict.fromkeys(text)
+        char not in BLANK_LETTERS and unicodedata.category(char) not in _INVISIBLE for char in dict.fromkeys(text)
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from threadkit.errors import Conflict, Invalid
 from threadkit.ids import SessionId, SiteId, UserId, digest, random_text
+from threadkit.text import names
 
 DELETED_USER = UserId("d0000000-0000-0000-0000-000000000000")
 ANONYMOUS_USER = UserId("a0000000-0000-0000-0000-000000000000")
@@ -22,6 +24,12 @@ class InvalidUsername(Invalid):
     """Username {why}"""
 
     code = "invalid_username"
+
+
+class ReservedUsername(InvalidUsername):
+    """Username is kept for those who run the site"""
+
+    code = "reserved_username"
 
 
 class InvalidEmail(Invalid):
@@ -46,6 +54,12 @@ class UsernameTaken(Conflict):
     """Username already taken"""
 
     code = "username_taken"
+
+
+class UsernameLooksTaken(UsernameTaken):
+    """Username looks too much like one that is already taken"""
+
+    code = "username_looks_taken"
 
 
 class EmailTaken(Conflict):
@@ -237,6 +251,13 @@ def check_username(name: str) -> str:
     return name
 
 
+def check_not_reserved(name: str, *, also: Iterable[str] = ()) -> str:
+    """The name, unless it is a word for those who run a site, or one of `also`, such as the site's own name."""
+    if names.is_reserved(name, also=also):
+        raise ReservedUsername
+    return name
+
+
 def username_from(text: str, user_id: UserId) -> str:
     """A username made of a name from elsewhere; the person may choose another later."""
     kept = "".join(
@@ -246,7 +267,8 @@ def username_from(text: str, user_id: UserId) -> str:
     )
     name = re.sub(r"-+", "-", kept).strip("-")[:LONGEST_NAME].strip("-")
     # The start of a time-ordered id is the same for everybody who comes today; its end is not.
-    return name if name and not name.startswith(GUEST_PREFIX) else f"user-{user_id[-8:]}"
+    is_fit = name and not name.startswith(GUEST_PREFIX) and not names.is_reserved(name)
+    return name if is_fit else f"user-{user_id[-8:]}"
 
 
 def username_with_suffix(name: str, user_id: UserId) -> str:
@@ -258,8 +280,14 @@ def guest_name(wanted: str | None, *, instead_of: str = "") -> str:
     changes theirs keeps the random part."""
     front = _GUEST.match(instead_of)
     text = unicodedata.normalize("NFKC", _GUEST.sub("", wanted or "")[:200]).strip().lower()
-    kept = "".join(character for character in text if character.isalnum() or character in "-_")[:LONGEST_NAME]
+    kept = "".join(one for one in text if one.isalnum() or one in "-_" or unicodedata.category(one) in ("Mn", "Mc"))
+    kept = kept[:LONGEST_NAME]
     return (front[0].rstrip("-") if front else f"{GUEST_PREFIX}-{random_text(10)}") + (f"-{kept}" if kept else "")
+
+
+def shown_name(name: str) -> str:
+    """What people see of a guest's name; every other name is shown as it is."""
+    return _GUEST.sub("", name)
 
 
 def name_key(name: str) -> str:

@@ -11,6 +11,7 @@ from threadkit.sites.roles import Role
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.records import from_hash
+from threadkit.text.names import look_alike_key
 from threadkit.users.model import DELETED_USER, Session, User, name_key
 from threadkit.users.viewer import Viewer
 
@@ -49,6 +50,13 @@ class UserQueries:
 
     async def by_name(self, name: str) -> User | None:
         return await self._behind(self._keys.shared.username(name_key(name)))
+
+    async def by_looks(self, name: str) -> User | None:
+        """Whose name looks like this one."""
+        looks = name_key(look_alike_key(name))
+        holder = await self._redis.get(self._keys.shared.look_alike(looks))
+        # Members of before look-alikes were noted have nothing but their name.
+        return await self.by_id(UserId(holder)) if holder else await self.by_name(name) or await self.by_name(looks)
 
     async def by_provider(self, provider: str, provider_id: str) -> User | None:
         return await self._behind(self._keys.shared.provider(provider, provider_id))

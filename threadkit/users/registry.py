@@ -17,11 +17,13 @@ from threadkit.storage.claims import Claim, Release
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.records import to_hash
+from threadkit.text.names import look_alike_key
 from threadkit.users.model import (
     EmailTaken,
     PhoneTaken,
     ProfileChanged,
     User,
+    UsernameLooksTaken,
     UsernameTaken,
     name_key,
     username_with_suffix,
@@ -56,12 +58,12 @@ class UserRegistry:
         async with AsyncExitStack() as undo:
             await self._claim_contacts(undo, user.id, user)
             try:
-                await self._claim_name(undo, user.id, user.name)
+                await self._claim_name(undo, user)
             except UsernameTaken:
                 if not may_rename:
                     raise
                 user = replace(user, name=username_with_suffix(user.name, user.id))
-                await self._claim_name(undo, user.id, user.name)
+                await self._claim_name(undo, user)
             await self._redis.hset(self._keys.user(user.id).profile(), mapping=_fields(user))
             undo.pop_all()
         return user
@@ -70,8 +72,7 @@ class UserRegistry:
         """Write a changed user; whatever unique thing changed is claimed first and the old one given up last."""
         async with AsyncExitStack() as undo:
             await self._claim_contacts(undo, before.id, after, before=before)
-            if name_key(after.name) != name_key(before.name):
-                await self._claim_name(undo, before.id, after.name)
+            await self._claim_name(undo, after, before=before)
             old, new = _fields(before), _fields(after)
             changed = {name: value for name, value in new.items() if old.get(name) != value}
             gone = tuple(name for name in old if name not in new)
@@ -120,9 +121,14 @@ class UserRegistry:
         for entry in self._entries(user):
             await self._release(entry, user.id)
 
-    async def is_free(self, name: str, *, for_user: UserId | None = None) -> bool:
-        holder = await self._queries.by_name(name)
-        return holder is None or holder.id == for_user
+    async def check_free(self, name: str, *, for_user: UserId | None = None) -> None:
+        """Raise when somebody else has this name, or one that looks like it."""
+        for holder, taken in (
+            (await self._queries.by_name(name), UsernameTaken),
+            (await self._queries.by_looks(name), UsernameLooksTaken),
+        ):
+            if holder is not None and holder.id != for_user:
+                raise taken
 
     def unique_entries(self, user: User) -> list[str]:
         """The entries that must lead to this user, and to nobody else."""
@@ -130,7 +136,7 @@ class UserRegistry:
 
     def _entries(self, user: User) -> list[str]:
         shared = self._keys.shared
-        entries = [shared.username(name_key(user.name))]
+        entries = self._name_entries(user)
         if user.email:
             entries.append(shared.email(user.email))
         if user.phone:
@@ -151,8 +157,19 @@ class UserRegistry:
         if user.phone and (before is None or before.phone != user.phone):
             await self._take(undo, shared.phone(user.phone), user_id, PhoneTaken)
 
-    async def _claim_name(self, undo: AsyncExitStack, user_id: UserId, name: str) -> None:
-        await self._take(undo, self._keys.shared.username(name_key(name)), user_id, UsernameTaken)
+    def _name_entries(self, user: User) -> list[str]:
+        """The name itself, and what it looks like; not for guests, who may look like each other."""
+        shared = self._keys.shared
+        entries = [shared.username(name_key(user.name))]
+        if not user.is_guest:
+            entries.append(shared.look_alike(name_key(look_alike_key(user.name))))
+        return entries
+
+    async def _claim_name(self, undo: AsyncExitStack, user: User, *, before: User | None = None) -> None:
+        held = self._name_entries(before) if before else []
+        for entry, taken in zip(self._name_entries(user), (UsernameTaken, UsernameLooksTaken), strict=False):
+            if entry not in held:
+                await self._take(undo, entry, user.id, taken)
 
     async def _take(self, undo: AsyncExitStack, entry: str, user_id: UserId, taken: type[Conflict]) -> None:
         holder = UserId(await self._claim(entry, user_id))

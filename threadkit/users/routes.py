@@ -19,7 +19,7 @@ from threadkit.sites.access import requires_secret_key
 from threadkit.sites.model import Site
 from threadkit.users.access import knows_user, requires_user, requires_whole_sign_in
 from threadkit.users.avatar import avatar_svg
-from threadkit.users.model import Me, SessionView, SocialLinks, UserPublic, check_username
+from threadkit.users.model import Me, SessionView, SocialLinks, UsernameTaken, UserPublic
 from threadkit.users.service import Departure
 from threadkit.users.sessions import Device
 from threadkit.users.viewer import Viewer
@@ -62,6 +62,8 @@ class PasswordChange(Struct):
 class NewUser(Struct):
     name: Text
     email: Annotated[str, Meta(max_length=320)] | None = None
+    allow_reserved: bool = False
+    """For a name such as `admin` or the site's own, which nobody else may have."""
 
 
 class CreatedUser(Struct):
@@ -82,11 +84,14 @@ async def me(viewer: NamedDependency[Viewer], services: NamedDependency[Services
 
 @put("/me", guards=[requires_user], summary="Change my profile")
 async def change_me(
-    data: JSONBody[ProfileChange], viewer: NamedDependency[Viewer], services: NamedDependency[Services]
+    data: JSONBody[ProfileChange],
+    site: NamedDependency[Site],
+    viewer: NamedDependency[Viewer],
+    services: NamedDependency[Services],
 ) -> Me:
     """What is absent stays; an empty `avatar_url` takes the avatar away; `social_links` replaces all of them."""
     user = await services.users.change_profile(
-        viewer.user, name=data.name, avatar_url=data.avatar_url, social_links=data.social_links
+        viewer.user, site, name=data.name, avatar_url=data.avatar_url, social_links=data.social_links
     )
     return await services.users.me(user, viewer.site_id)
 
@@ -159,16 +164,17 @@ async def end_my_session(
 @post("/check-username", status_code=200, guards=[knows_user], summary="Is this name free?")
 async def check_name(
     data: JSONBody[UsernameQuestion],
+    site: NamedDependency[Site],
     maybe_viewer: NamedDependency[Viewer | None],
     services: NamedDependency[Services],
 ) -> Availability:
-    return await _availability(services, data.username, maybe_viewer.id if maybe_viewer else None)
+    return await _availability(services, data.username, site, maybe_viewer.id if maybe_viewer else None)
 
 
 @post("/v1/v1/users/check-username", status_code=200, include_in_schema=False)
 async def check_name_alias(data: JSONBody[UsernameQuestion], services: NamedDependency[Services]) -> Availability:
     """Where the stock settings form looks, without a key: whether a name is free is no secret."""
-    return await _availability(services, data.username, None)
+    return await _availability(services, data.username, None, None)
 
 
 @get("/{user_id:str}", summary="A person's public profile")
@@ -205,7 +211,7 @@ async def create_user(
     """For tests and migrations; needs the secret key. The token signs the new user in."""
     if not services.settings.accounts.create_user_route:
         raise Invalid("Making users this way is switched off on this server.")
-    user = await services.users.create_by_owner(data.name, data.email)
+    user = await services.users.create_by_owner(site, data.name, data.email, allow_reserved=data.allow_reserved)
     opened = await services.sessions.open(user, site.id, device)
     return CreatedUser(UserPublic.of(user), opened.token)
 
@@ -220,14 +226,13 @@ async def avatar(name: FromPath[str]) -> Response[str]:
     return Response(avatar_svg(name.removesuffix(".svg")[:64]), media_type="image/svg+xml", headers=headers)
 
 
-async def _availability(services: Services, username: str, viewer_id: UserId | None) -> Availability:
+async def _availability(services: Services, username: str, site: Site | None, viewer_id: UserId | None) -> Availability:
     try:
-        check_username(username)
-    except Invalid as error:
+        services.names.check_member(username, site)
+        await services.user_registry.check_free(username, for_user=viewer_id)
+    except (Invalid, UsernameTaken) as error:
         return Availability(False, error.message)
-    if await services.user_registry.is_free(username, for_user=viewer_id):
-        return Availability(True)
-    return Availability(False, "Username already taken")
+    return Availability(True)
 
 
 router = Router(

@@ -9,11 +9,14 @@ from msgspec.structs import replace
 from threadkit.clock import Clock, iso
 from threadkit.errors import Invalid, NotFound
 from threadkit.ids import SiteId, UserId, new_uuid
+from threadkit.sites.model import Site
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import RoleService
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
+from threadkit.text.names import is_reserved, tidy_name, why_unfit
 from threadkit.users.model import (
+    GUEST_PREFIX,
     EmailTaken,
     Me,
     SocialLinks,
@@ -22,10 +25,11 @@ from threadkit.users.model import (
     UserPublic,
     check_avatar_url,
     check_links,
-    check_username,
     guest_name,
     normal_email,
+    shown_name,
 )
+from threadkit.users.name_rules import NameRules, words_of
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
 from threadkit.users.scripts import EndSessions, RemoveUser, entries_of
@@ -83,6 +87,7 @@ class UserService:
         queries: UserQueries,
         factors: FactorQueries,
         registry: UserRegistry,
+        names: NameRules,
         site_queries: SiteQueries,
         roles: RoleService,
         traces: Traces,
@@ -94,6 +99,7 @@ class UserService:
         self._queries = queries
         self._factors = factors
         self._registry = registry
+        self._names = names
         self._site_queries = site_queries
         self._roles = roles
         self._traces = traces
@@ -101,11 +107,19 @@ class UserService:
         self._remove = RemoveUser(redis, keys)
         self._end_sessions = EndSessions(redis, keys)
 
-    async def create_by_owner(self, name: str, email: str | None) -> User:
-        """A user made with the secret key: any name that is not blank, and an address that counts as proved."""
-        name = " ".join(name.split())
-        if not name or len(name) > 100 or not name.isprintable():
+    async def create_by_owner(self, site: Site, name: str, email: str | None, *, allow_reserved: bool = False) -> User:
+        """A user made with the secret key: a name in any script, and an address that counts as proved."""
+        name = tidy_name(name)
+        if not name or len(name) > 100:
             raise CannotCreateUser(why="name: must have 1 to 100 printable characters")
+        if why := why_unfit(name):
+            raise CannotCreateUser(why=f"name: {why}")
+        if name.lower().startswith(GUEST_PREFIX):
+            raise CannotCreateUser(why=f"name: cannot start with {GUEST_PREFIX}")
+        if not allow_reserved and is_reserved(name, also=words_of(site)):
+            raise CannotCreateUser(
+                why="name: is kept for those who run the site; with allow_reserved it can be given all the same"
+            )
         user = User(
             id=UserId(new_uuid()),
             name=name,
@@ -133,16 +147,15 @@ class UserService:
         return me
 
     async def change_profile(
-        self, user: User, *, name: str | None, avatar_url: str | None, social_links: SocialLinks | None
+        self, user: User, site: Site, *, name: str | None, avatar_url: str | None, social_links: SocialLinks | None
     ) -> User:
         """Absent means unchanged; an empty avatar address takes the avatar away; links replace all links."""
         after = user
         if name is not None and user.is_guest:
             after = replace(after, name=guest_name(name, instead_of=user.name))
-        elif name is not None and name != user.name:
-            after = replace(after, name=check_username(name), username_set=True)
-        elif name is not None:
-            after = replace(after, username_set=True)
+            await self._names.check_guest(shown_name(after.name), site)
+        elif name is not None and (name != user.name or not user.username_set):
+            after = replace(after, name=self._names.check_member(name, site), username_set=True)
         if avatar_url is not None:
             after = replace(after, avatar_url=check_avatar_url(avatar_url) if avatar_url else None)
         if social_links is not None:

@@ -30,12 +30,13 @@ from threadkit.users.model import (
     UsernameTaken,
     VerificationType,
     check_avatar_url,
-    check_username,
     guest_name,
     normal_email,
     normal_phone,
+    shown_name,
     username_from,
 )
+from threadkit.users.name_rules import NameRules
 from threadkit.users.passwords import Passwords, check_password
 from threadkit.users.queries import UserQueries
 from threadkit.users.registry import ProviderTaken, UserRegistry
@@ -108,6 +109,7 @@ class SignIn:
         keyring: Keyring,
         queries: UserQueries,
         registry: UserRegistry,
+        names: NameRules,
         sessions: SessionService,
         codes: CodeService,
         passwords: Passwords,
@@ -120,6 +122,7 @@ class SignIn:
         self._keyring = keyring
         self._queries = queries
         self._registry = registry
+        self._names = names
         self._sessions = sessions
         self._codes = codes
         self._passwords = passwords
@@ -155,9 +158,8 @@ class SignIn:
             return await self._sessions.open(await self._proved(user, contact), site.id, device)
         if not name:
             raise NameRequired
-        check_username(name)
-        if not await self._registry.is_free(name, for_user=guest.id if guest else None):
-            raise UsernameTaken
+        self._names.check_member(name, site)
+        await self._registry.check_free(name, for_user=guest.id if guest else None)
         await self._check_code(contact, code, device)
         if guest:
             member = _with_contact(
@@ -174,7 +176,7 @@ class SignIn:
     ) -> AuthResponse:
         _require(site.settings.auth.password)
         await self._windows.spend(self._per_minute, device.client)
-        check_username(name)
+        self._names.check_member(name, site)
         check_password(password, about=(name, contact.value, site.name))
         hashed = await self._passwords.hash(password)
         if guest:
@@ -299,9 +301,11 @@ class SignIn:
 
     async def as_guest(self, site: Site, name: str | None, device: Device) -> AuthResponse:
         _require(site.settings.auth.anonymous)
+        called = guest_name(name)
+        await self._names.check_guest(shown_name(called), site)
         user = User(
             id=UserId(new_uuid()),
-            name=guest_name(name),
+            name=called,
             provider="anonymous",
             created_at=iso(self._clock.now_ms()),
             username_set=True,
@@ -363,7 +367,9 @@ class SignIn:
         )
         try:
             if guest:
-                if not await self._registry.is_free(made.name):
+                try:
+                    await self._registry.check_free(made.name)
+                except UsernameTaken:
                     made = replace(made, name=f"user-{user_id[-8:]}")
                 return await self._registry.change(guest.user, made)
             return await self._registry.create(made, may_rename=True)

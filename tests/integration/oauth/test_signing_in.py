@@ -130,7 +130,7 @@ async def test_a_client_secret_is_sent_the_way_the_provider_wants_it(browser: Br
 async def test_a_verified_address_leads_to_the_account_that_has_it(
     browser: Browser, provider: MockProvider, app: Application
 ) -> None:
-    owner = await app.services.users.create_by_owner("jane", "jane@example.org")
+    owner = await app.services.users.create_by_owner(browser.site, "jane", "jane@example.org")
     user = succeeded(await browser.sign_in("oidc"))["user"]
     assert user["id"] == owner.id
     assert user["avatar_url"] == "https://pictures.example.org/jane.png"
@@ -140,7 +140,7 @@ async def test_a_verified_address_leads_to_the_account_that_has_it(
 async def test_an_address_without_proof_leads_to_nobodys_account(
     verified: object, browser: Browser, provider: MockProvider, app: Application
 ) -> None:
-    owner = await app.services.users.create_by_owner("jane", "jane@example.org")
+    owner = await app.services.users.create_by_owner(browser.site, "jane", "jane@example.org")
     provider.person["email_verified"] = verified
     user = succeeded(await browser.sign_in("oidc"))["user"]
     assert user["id"] != owner.id
@@ -150,7 +150,7 @@ async def test_an_address_without_proof_leads_to_nobodys_account(
 async def test_the_proof_of_one_address_does_not_count_for_another(
     browser: Browser, provider: MockProvider, app: Application
 ) -> None:
-    owner = await app.services.users.create_by_owner("jane", "jane@example.org")
+    owner = await app.services.users.create_by_owner(browser.site, "jane", "jane@example.org")
     provider.in_id_token = {"email"}  # the user info says `email_verified`, of its own address
     assert succeeded(await browser.sign_in("oidc"))["user"]["id"] != owner.id
 
@@ -158,7 +158,7 @@ async def test_the_proof_of_one_address_does_not_count_for_another(
 async def test_discords_unverified_and_githubs_secondary_addresses_do_not_count(
     new_browser: BrowserMaker, provider: MockProvider, app: Application
 ) -> None:
-    owner = await app.services.users.create_by_owner("jane", "jane@example.org")
+    owner = await app.services.users.create_by_owner(new_browser().site, "jane", "jane@example.org")
     provider.person = {"id": "1", "username": "jane", "email": "jane@example.org", "verified": False}
     by_discord = succeeded(await new_browser().sign_in("discord"))["user"]
     provider.person = {"id": 1, "login": "jane", "email": "jane@example.org"}

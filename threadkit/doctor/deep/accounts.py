@@ -14,7 +14,7 @@ from threadkit.storage.records import from_hash
 from threadkit.users.model import User
 from threadkit.users.registry import UNFINISHED_MS, UserRegistry
 
-ENTRIES = frozenset({"shared.email", "shared.phone", "shared.username", "shared.provider"})
+ENTRIES = frozenset({"shared.email", "shared.phone", "shared.username", "shared.look_alike", "shared.provider"})
 # What is kept under a person, and goes with them at once.
 BELONGINGS = frozenset(
     {"user.password", "user.sessions", "user.notifications", "user.unread", "user.unread_by_site", "user.blocked"}
@@ -67,6 +67,8 @@ class Accounts:
                 continue
             other = (await self._users([UserId(holder)]))[UserId(holder)]
             if other is not None and entry in self._registry.unique_entries(other):
+                if kind == "lookalike":  # names of before look-alikes were refused
+                    continue
                 look.note(Finding(kind, "damaged", subject, f"user {holder} says the same of themselves"))
             elif look.note_and_may_mend(Finding(kind, "value", subject, holder, user.id)):
                 await self._claim(entry, user.id, instead_of=holder)

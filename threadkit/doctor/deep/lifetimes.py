@@ -14,7 +14,15 @@ _REBUILT = frozenset(f"site.{name}" for name in INDEXES | RECORDS | VOTE_INDEXES
 DERIVED = frozenset(
     {
         *("site.reports", "site.appeals", "user.sessions", "user.unread", "user.unread_by_site", "user.blocked_by"),
-        *("shared.sites", "shared.email", "shared.phone", "shared.username", "shared.provider", "shared.api_key_site"),
+        *(
+            "shared.sites",
+            "shared.email",
+            "shared.phone",
+            "shared.username",
+            "shared.look_alike",
+            "shared.provider",
+            "shared.api_key_site",
+        ),
     }
 )
 # Dropping this one takes a word to those who were away, which is said elsewhere.

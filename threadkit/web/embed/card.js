@@ -39,7 +39,7 @@ async function card(app, anchor, comment) {
     const since = new Intl.DateTimeFormat(words.lang, { dateStyle: "long" }).format(new Date(person.created_at));
     facts.replaceChildren(words.say("card_since", { date: since }), h("br"), words.say("card_comments", { n: person.total_comments }), " · ", words.say("card_karma", { n: person.karma }));
   } catch {
-    facts.textContent = words.say(words.isGuest(comment.name) ? "card_guest" : "card_unknown");
+    facts.textContent = words.say(words.isGuest(comment.name, comment.author) ? "card_guest" : "card_unknown");
   }
   if (box.isConnected) place(app, anchor, box);
 }

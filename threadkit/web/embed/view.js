@@ -90,7 +90,7 @@ export class CommentView {
     const { words } = app;
     if (comment.status === DELETED) return [h("span", { class: "muted" }, words.say("deleted"))];
     const name = words.name(comment.name);
-    const isGuest = words.isGuest(comment.name);
+    const isGuest = words.isGuest(comment.name, comment.author);
     const role = app.site?.staff?.[comment.author];
     const badges = [
       role && [words.say(`role_${role}`), "staff"],

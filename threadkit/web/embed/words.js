@@ -59,7 +59,8 @@ export class Words {
     return guest ? guest[1] || this.say("guest") : name === "[deleted]" ? this.say("deleted_author") : name;
   }
 
-  isGuest(/** @type {string} */ name) {
-    return name.startsWith("__anon-");
+  /** Or somebody without an account. @param {string} name @param {string} [author] */
+  isGuest(name, author) {
+    return name.startsWith("__anon-") || author === "a0000000-0000-0000-0000-000000000000";
   }
 }

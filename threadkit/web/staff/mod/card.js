@@ -116,7 +116,7 @@ export class CommentCard {
   #badges() {
     const { words } = this.app;
     const { author, comment } = this.item;
-    const isGuest = author?.is_guest ?? words.isGuest(comment.n);
+    const isGuest = author?.is_guest ?? words.isGuest(comment.n, comment.a);
     const isNew = author && !author.approved && (author.comments < 2 || Date.now() - Date.parse(author.created_at) < NEW_DAYS * 86_400_000);
     return [isGuest ? h("span", { class: "tag" }, words.say("badge_guest")) : null, isNew ? h("span", { class: "tag new" }, words.say("badge_new")) : null];
   }
