@@ -8,7 +8,9 @@ from threadkit.parts.base import Base
 from threadkit.staff.service import StaffService
 from threadkit.users.codes import CodeService
 from threadkit.users.courier import Courier
+from threadkit.users.guesses import Guesses
 from threadkit.users.name_rules import NameRules
+from threadkit.users.news import AccountNews
 from threadkit.users.oauth.model import ProviderEndpoints
 from threadkit.users.oauth.pending import PendingSignIns
 from threadkit.users.oauth.provider import Provider
@@ -22,7 +24,6 @@ from threadkit.users.registry import UserRegistry
 from threadkit.users.second_step.passkeys import Passkeys
 from threadkit.users.second_step.queries import FactorQueries
 from threadkit.users.second_step.service import SecondStep
-from threadkit.users.second_step.telling import FactorNews
 from threadkit.users.second_step.tries import Tries
 from threadkit.users.sessions import SessionService
 from threadkit.users.sign_in import SignIn
@@ -53,7 +54,9 @@ def build_accounts(base: Base, endpoints: ProviderEndpoints) -> Accounts:
     queries = UserQueries(redis=redis, keys=keys, clock=clock)
     registry = UserRegistry(redis=redis, keys=keys, clock=clock, queries=queries)
     names = NameRules(queries=queries, site_queries=base.site_queries, roles=base.roles)
-    sessions = _sessions(base, queries)
+    news = AccountNews(office=base.office, windows=base.windows, server_name=settings.site.name)
+    sessions = _sessions(base, queries, news)
+    codes = _codes(base)
     sign_in = SignIn(
         redis=redis,
         keys=keys,
@@ -63,13 +66,14 @@ def build_accounts(base: Base, endpoints: ProviderEndpoints) -> Accounts:
         registry=registry,
         names=names,
         sessions=sessions,
-        codes=_codes(base),
+        codes=codes,
         passwords=passwords,
+        guesses=Guesses(windows=base.windows, queries=queries, codes=codes, news=news, limits=settings.limits),
         windows=base.windows,
         limits=settings.limits,
     )
     factors = FactorQueries(redis=redis, keys=keys)
-    second_step, passkeys = _second_step(base, factors, sessions)
+    second_step, passkeys = _second_step(base, factors, sessions, news)
     outbound = build_outbound(settings, endpoints)
     providers = build_providers(settings, endpoints, outbound, clock)
     return Accounts(
@@ -113,7 +117,7 @@ def build_accounts(base: Base, endpoints: ProviderEndpoints) -> Accounts:
     )
 
 
-def _sessions(base: Base, queries: UserQueries) -> SessionService:
+def _sessions(base: Base, queries: UserQueries, news: AccountNews) -> SessionService:
     accounts = base.settings.accounts
     tokens = Tokens(
         base.keyring.jwt,
@@ -122,7 +126,7 @@ def _sessions(base: Base, queries: UserQueries) -> SessionService:
         refresh_s=accounts.session_days * 86_400,
     )
     return SessionService(
-        redis=base.redis, keys=base.keys, clock=base.clock, queries=queries, tokens=tokens, accounts=accounts
+        redis=base.redis, keys=base.keys, clock=base.clock, queries=queries, tokens=tokens, news=news, accounts=accounts
     )
 
 
@@ -139,9 +143,10 @@ def _codes(base: Base) -> CodeService:
     )
 
 
-def _second_step(base: Base, factors: FactorQueries, sessions: SessionService) -> tuple[SecondStep, Passkeys]:
+def _second_step(
+    base: Base, factors: FactorQueries, sessions: SessionService, news: AccountNews
+) -> tuple[SecondStep, Passkeys]:
     settings = base.settings
-    news = FactorNews(office=base.office, windows=base.windows, server_name=settings.site.name)
     second_step = SecondStep(
         redis=base.redis,
         keys=base.keys,

@@ -101,10 +101,10 @@ set a new password, and look at your account there.</p>
 """
 
 
-def notice_mail(to: str, *, site_name: str, sentence: str) -> Mail:
-    """Something about how somebody signs in has changed."""
+def notice_mail(to: str, *, site_name: str, sentence: str, subject: str | None = None) -> Mail:
+    """Something has happened to an account: mostly that how its owner signs in has changed."""
     site = _one_line(site_name)
-    subject = f"The sign-in of your account on {site} has changed"
+    subject = (subject or "The sign-in of your account on {site} has changed").format(site=site)
     return Mail(
         to=to,
         subject=subject,

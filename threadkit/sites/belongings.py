@@ -38,7 +38,7 @@ _SHARED: dict[str, How] = {"api_key_site": "value", "api_key": "value", "provide
 # People outlive sites; `unread` follows `notifications`, and what else belongs to a session goes with it.
 _KEPT = {
     *("profile", "password", "provider_session", "session_lock", "sessions", "blocked", "blocked_by", "unread"),
-    *("totp", "totp_draft", "passkeys", "recovery_codes", "passkey_challenge"),
+    *("totp", "totp_draft", "passkeys", "recovery_codes", "passkey_challenge", "networks"),
     *("minute", "daily", "pace"),
     *("restoring", "copying", "backups", "backup_lease"),
     *(

@@ -35,7 +35,8 @@ class StaffAddress(Struct):
 
 
 class StaffSignIn(StaffAddress):
-    """With a password, or with a code that was sent."""
+    """With a password, or with a code that was sent; with both when `code_required` was the answer to the password. Beside
+    a password a one-time code of the second step will do too."""
 
     password: Text | None = None
     code: Text | None = None
@@ -104,7 +105,7 @@ async def sign_in(
 ) -> Response[StaffView]:
     """Whatever ways in a site offers its visitors: who runs it can always come in. Sets the cookie."""
     if data.password is not None:
-        return _arrived(services, await services.staff.by_password(data.email, data.password, device))
+        return _arrived(services, await services.staff.by_password(data.email, data.password, data.code, device))
     if data.code is not None:
         return _arrived(services, await services.staff.by_code(data.email, data.code, device))
     raise WrongShape(field="password", why="a password or a code is needed")

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from threadkit.clock import iso
-from threadkit.errors import Forbidden, NotFound, Unauthenticated, WrongShape
+from threadkit.errors import Forbidden, NotFound, ThreadKitError, Unauthenticated, WrongShape
 from threadkit.ids import SiteId
 from threadkit.sites.model import Site
 from threadkit.sites.queries import SiteQueries
@@ -91,9 +91,27 @@ class StaffService:
         is_staff = user is not None and bool(await self._sites_of(user))
         await self._sign_in.send_staff_code(contact, device, site_name=self._server_name, deliver=is_staff)
 
-    async def by_password(self, email: str, password: str, device: Device) -> Arrival:
-        user = await self._sign_in.who_has_password(Contact.of(email, None), password, device)
-        return await self.arrive(user, device)
+    async def by_password(self, email: str, password: str, code: str | None, device: Device) -> Arrival:
+        passed = False
+
+        async def is_of_second_step(user: User, code: str) -> bool:
+            nonlocal passed
+            try:
+                await self._second_step.check_totp(user.id, code)
+            except ThreadKitError:
+                return False
+            passed = True
+            return True
+
+        user = await self._sign_in.who_has_password(
+            Contact.of(email, None),
+            password,
+            device,
+            site_name=self._server_name,
+            code=code,
+            factor=is_of_second_step,
+        )
+        return await self.arrive(user, device, passed_second_step=passed)
 
     async def by_code(self, email: str, code: str, device: Device) -> Arrival:
         return await self.arrive(await self._sign_in.who_has_staff_code(Contact.of(email, None), code, device), device)
@@ -148,7 +166,10 @@ class StaffService:
             raise SecondStepRequired
         if proof.password is not None:
             contact = Contact.of(viewer.user.email or "", None)
-            if (await self._sign_in.who_has_password(contact, proof.password, device)).id != viewer.id:
+            user = await self._sign_in.who_has_password(
+                contact, proof.password, device, site_name=self._server_name, code=proof.code
+            )
+            if user.id != viewer.id:
                 raise StaffSignedOut
         elif proof.code is not None:
             await self._sign_in.check_staff_code(Contact.of(viewer.user.email or "", None), proof.code, device)

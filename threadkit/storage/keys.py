@@ -527,6 +527,16 @@ class UserKeys(_Group):
         return f"user:{self._id}:password"
 
     @key(
+        Kind.ZSET,
+        "the networks from which the user signed in, as keyed hashes",
+        writers="users",
+        ttl_s=15_552_000,
+        score="ms",
+    )
+    def networks(self) -> str:
+        return f"user:{self._id}:networks"
+
+    @key(
         Kind.HASH,
         "the user's one-time codes: their secret (encrypted), since when, and the newest step that was used",
         writers="users",

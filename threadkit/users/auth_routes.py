@@ -51,6 +51,8 @@ class Registration(ContactBody, kw_only=True):
 
 class PasswordSignIn(ContactBody, kw_only=True):
     password: Text
+    code: Text | None = None
+    """Sent when `code_required` was the answer, and the password right."""
 
 
 class NewPassword(CodeBody, kw_only=True):
@@ -152,7 +154,9 @@ async def login(
     device: NamedDependency[Device],
     services: NamedDependency[Services],
 ) -> AuthResponse:
-    return await services.sign_in.by_password(site, data.contact, data.password, device)
+    """While somebody guesses at the account, networks from which it was never signed in to get 429 `code_required`; when the
+    password was right, a code is sent, to be given with it."""
+    return await services.sign_in.by_password(site, data.contact, data.password, device, code=data.code)
 
 
 @post("/verify", status_code=200, summary="Confirm an address or number with a code")

@@ -46,6 +46,8 @@ class Allowed(Struct, frozen=True):
 
     spent: list[Spent]
     reservation: Reservation
+    known_as: str = ""
+    """The network that asked, where the account knows it: strangers use up nothing of what it may be sent."""
 
 
 class CodeSender(Protocol):
@@ -93,14 +95,35 @@ class CodeService:
         self._per_target = Window("code-target", accounts.codes_per_address_per_hour, 3600, gap_s=60)
         self._per_mailbox = Window("code-mailbox", accounts.codes_per_address_per_hour, 3600)
 
-    async def allow(self, target: str, purpose: VerificationType, *, client: str) -> Allowed:
+    async def allow(self, target: str, purpose: VerificationType, *, client: str, is_known: bool = False) -> Allowed:
         """Count one sending, or raise. Called whether or not anybody has this address, so that nobody can tell. What is
         asked for one purpose takes nothing from another."""
+        known_as = client if is_known else ""
         spent = [
             await self._windows.spend(self._per_client, client),
-            await self._windows.spend(self._per_target, self._digest(f"{target}:{purpose}")[:32]),
+            await self._windows.spend(self._per_target, self._digest(f"{target}:{purpose}:{known_as}")[:32]),
         ]
-        return Allowed(spent, await self._quotas.reserve("codes", client))
+        return Allowed(spent, await self._quotas.reserve("codes", client), known_as)
+
+    async def send_beside_password(
+        self, place: str, to: str, *, deliver: bool, has_proved: bool, client: str, site_name: str
+    ) -> None:
+        """Only a right password has it sent, so strangers cannot use up what `to` may be sent; nor can somebody who has
+        opened an account with another's address, which was never proved."""
+        allowed = Allowed(
+            [await self._windows.spend(self._per_client, client)], await self._quotas.reserve("codes", client)
+        )
+        mailbox = place if not deliver else f"{to}:password" if has_proved else f"{to}:"
+        await self.send(
+            place,
+            "password",
+            site_name=site_name,
+            allowed=allowed,
+            asked_by=client,
+            to=to,
+            mailbox=mailbox,
+            deliver=deliver,
+        )
 
     async def send(
         self,
@@ -112,6 +135,8 @@ class CodeService:
         asked_by: str,
         user_id: UserId | None = None,
         deliver: bool = True,
+        to: str = "",
+        mailbox: str = "",
     ) -> None:
         """A fresh code; the one before it for the same purpose is void. What was allowed is given back when it cannot be
         sent.
@@ -130,9 +155,10 @@ class CodeService:
 
         try:
             is_over = False
-            if deliver:
+            mailbox = mailbox or (f"{target}:{allowed.known_as}" if deliver else "")
+            if mailbox:
                 try:
-                    spent_by_sending.append(await self._windows.spend(self._per_mailbox, self._digest(target)[:32]))
+                    spent_by_sending.append(await self._windows.spend(self._per_mailbox, self._digest(mailbox)[:32]))
                 except TooMany:
                     is_over = True
             if is_over:
@@ -144,7 +170,7 @@ class CodeService:
                 await give_back()
             raise
         if deliver:
-            self._sender.send_code(target, code, purpose=purpose, site_name=site_name, on_failed=give_back)
+            self._sender.send_code(to or target, code, purpose=purpose, site_name=site_name, on_failed=give_back)
 
     async def check(self, target: str, purpose: VerificationType, code: str, *, client: str, use_up: bool) -> None:
         """Raise unless this is the code. Only `use_up` ends it, for a caller who may still have to ask for a name."""

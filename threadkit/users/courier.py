@@ -10,6 +10,7 @@ _PURPOSES: dict[VerificationType, Purpose] = {
     "phone": "sign_in",
     "password_reset": "password_reset",
     "staff": "sign_in",
+    "password": "sign_in",
 }
 
 

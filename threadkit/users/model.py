@@ -225,8 +225,9 @@ class SessionView(Struct, frozen=True, kw_only=True):
     is_current: bool
 
 
-VerificationType = Literal["email", "phone", "password_reset", "staff"]
-"""What a code is for. Those for an address or number sign in, and show whose it is; `staff` opens the pages for staff."""
+VerificationType = Literal["email", "phone", "password_reset", "staff", "password"]
+"""What a code is for. Those for an address or number sign in, and show whose it is; `staff` opens the pages for staff;
+`password` is asked for beside one."""
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+")
 _GUEST = re.compile(rf"{GUEST_PREFIX}-[a-z0-9]{{10}}(?:-|$)")

@@ -65,6 +65,18 @@ class UserQueries:
         stored = await self._redis.get(self._keys.user(user_id).password())
         return None if stored is None else str(stored)
 
+    async def knows_network(self, user: User | None, client: str) -> bool:
+        """Whether somebody has signed in from there before. Not where the address was never proved: that may have been
+        somebody else. Takes as long for nobody."""
+        keys = self._keys.user(user.id if user else DELETED_USER)
+        seen = await self._redis.zscore(keys.networks(), client)
+        return seen is not None and user is not None and user.is_verified
+
+    async def networks(self, user_id: UserId) -> list[tuple[str, int]]:
+        """From where somebody signed in, and when last, ms."""
+        found = await self._redis.zrange(self._keys.user(user_id).networks(), 0, -1, withscores=True)
+        return [(client, int(at_ms)) for client, at_ms in found]
+
     async def unread(self, user_id: UserId) -> int:
         return int(await self._redis.get(self._keys.user(user_id).unread()) or 0)
 

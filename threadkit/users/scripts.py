@@ -11,6 +11,9 @@ from threadkit.storage.lua import KeyedScript
 from threadkit.storage.records import to_hash
 from threadkit.users.model import ProfileChanged, Session, VerificationType
 
+MOST_NETWORKS = 20
+NETWORK_LIFE_S = 180 * 86_400
+
 
 class _UserScript(KeyedScript):
     repeatable = True
@@ -25,24 +28,38 @@ class SaveSession(_UserScript):
     file = "save_session.lua"
 
     async def __call__(
-        self, session: Session, *, life_s: int, most: int, epoch: int, provider_session: bytes = b""
-    ) -> bool:
-        """False when the user is gone."""
+        self,
+        session: Session,
+        *,
+        life_s: int,
+        most: int,
+        epoch: int,
+        now_ms: int,
+        has_contact: bool,
+        provider_session: bytes = b"",
+    ) -> str:
+        """'OK', 'NEW_NETWORK' when they came from others before, or 'NO_USER'. `has_contact`: somebody can be
+        told, or can be guessed at."""
         keys = self._keys.user(session.user_id)
         fields = list(chain.from_iterable(to_hash(session).items()))
-        reply = await self._run(
-            keys=[keys.profile(), keys.sessions()],
-            args=[
-                session.id,
-                life_s,
-                most,
-                *self._fronts(session.user_id),
-                msgspec.json.encode(fields).decode(),
-                provider_session.decode(),
-                epoch,
-            ],
+        return str(
+            await self._run(
+                keys=[keys.profile(), keys.sessions(), keys.networks()],
+                args=[
+                    session.id,
+                    life_s,
+                    most,
+                    *self._fronts(session.user_id),
+                    msgspec.json.encode(fields).decode(),
+                    provider_session.decode(),
+                    epoch,
+                    session.ip if has_contact else "",
+                    now_ms,
+                    MOST_NETWORKS,
+                    NETWORK_LIFE_S,
+                ],
+            )
         )
-        return bool(reply == "OK")
 
 
 class EndSessions(_UserScript):
@@ -54,7 +71,8 @@ class EndSessions(_UserScript):
         keys = self._keys.user(user_id)
         return int(
             await self._run(
-                keys=[keys.sessions(), keys.profile(), keys.channel()], args=[*self._fronts(user_id), only, keep]
+                keys=[keys.sessions(), keys.profile(), keys.channel(), keys.networks()],
+                args=[*self._fronts(user_id), only, keep],
             )
         )
 
@@ -179,6 +197,7 @@ class RemoveUser(_UserScript):
                 keys.totp_draft(),
                 keys.passkeys(),
                 keys.recovery_codes(),
+                keys.networks(),
             ],
             args=[*self._fronts(user_id), keys.upvoters("")],
         )

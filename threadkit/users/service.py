@@ -225,6 +225,10 @@ class UserService:
             "has_password": await self._queries.password_hash(user.id) is not None,
             "second_step": msgspec.to_builtins(await self._factors.of(user.id)),
             "sessions": sessions,
+            "networks": [
+                {"network": network, "last_sign_in": iso(at_ms)}
+                for network, at_ms in await self._queries.networks(user.id)
+            ],
             "roles": roles,
             "blocked": await self._queries.blocked_by(user.id),
             "unread_notifications": await self._queries.unread(user.id),

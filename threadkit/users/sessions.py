@@ -12,6 +12,7 @@ from threadkit.settings import Accounts
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.model import AuthResponse, Session, User, UserResponse
+from threadkit.users.news import AccountNews
 from threadkit.users.queries import Company, UserQueries
 from threadkit.users.scripts import EndSessions, NoteProof, RotateRefresh, SaveSession, TouchSession
 from threadkit.users.tokens import Claims, Tokens
@@ -63,13 +64,22 @@ class Device(Struct, frozen=True):
 
 class SessionService:
     def __init__(
-        self, *, redis: Commands, keys: Keys, clock: Clock, queries: UserQueries, tokens: Tokens, accounts: Accounts
+        self,
+        *,
+        redis: Commands,
+        keys: Keys,
+        clock: Clock,
+        queries: UserQueries,
+        tokens: Tokens,
+        news: AccountNews,
+        accounts: Accounts,
     ) -> None:
         self._redis = redis
         self._keys = keys
         self._clock = clock
         self._queries = queries
         self._tokens = tokens
+        self._news = news
         self._life_s = accounts.session_days * 86_400
         self._most = accounts.sessions_per_user
         self._save = SaveSession(redis, keys)
@@ -105,10 +115,18 @@ class SessionService:
             passed_second_step=passed_second_step or None,
         )
         saved = await self._save(
-            session, life_s=self._life_s, most=self._most, epoch=user.auth_epoch, provider_session=provider_session
+            session,
+            life_s=self._life_s,
+            most=self._most,
+            epoch=user.auth_epoch,
+            now_ms=self._clock.now_ms(),
+            has_contact=bool(user.email or user.phone),
+            provider_session=provider_session,
         )
-        if not saved:
+        if saved == "NO_USER":
             raise UserGone
+        if saved == "NEW_NETWORK":
+            await self._news.came_from_new_network(user)
         log.info("signed_in", user_id=user.id, site_id=site_id, provider=user.provider, client=device.client)
         return self._response(user, session.site_id, session.id, session.refresh_id)
 

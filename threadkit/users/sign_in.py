@@ -22,6 +22,7 @@ from threadkit.sites.model import Site
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.codes import CodeService
+from threadkit.users.guesses import Factor, Guesses
 from threadkit.users.model import (
     DELETED_USER,
     AuthResponse,
@@ -113,6 +114,7 @@ class SignIn:
         sessions: SessionService,
         codes: CodeService,
         passwords: Passwords,
+        guesses: Guesses,
         windows: Windows,
         limits: LimitSettings,
     ) -> None:
@@ -126,6 +128,7 @@ class SignIn:
         self._sessions = sessions
         self._codes = codes
         self._passwords = passwords
+        self._guesses = guesses
         self._windows = windows
         self._digest_key = keyring.derive("sign-in")
         self._per_minute = Window("sign-in-minute", limits.sign_ins_per_minute, 60)
@@ -141,7 +144,8 @@ class SignIn:
 
     async def send_code(self, site: Site, contact: Contact, device: Device) -> None:
         _require(site.settings.auth.email if contact.kind == "email" else site.settings.auth.phone)
-        allowed = await self._codes.allow(contact.value, contact.kind, client=device.client)
+        known = await self._queries.knows_network(await self._behind(contact), device.client)
+        allowed = await self._codes.allow(contact.value, contact.kind, client=device.client, is_known=known)
         await self._codes.send(
             contact.value, contact.kind, site_name=site.name, allowed=allowed, asked_by=device.client
         )
@@ -199,26 +203,45 @@ class SignIn:
             )
         return await self._sessions.open(user, site.id, device)
 
-    async def by_password(self, site: Site, contact: Contact, password: str, device: Device) -> AuthResponse:
+    async def by_password(
+        self, site: Site, contact: Contact, password: str, device: Device, *, code: str | None
+    ) -> AuthResponse:
         _require(site.settings.auth.password)
         own_limit = site.settings.rate_limits.auth_attempts_per_hour
-        user = await self.who_has_password(contact, password, device, per_hour=own_limit)
+        user = await self.who_has_password(
+            contact, password, device, site_name=site.name, code=code, per_hour=own_limit
+        )
         return await self._sessions.open(user, site.id, device)
 
     async def who_has_password(
-        self, contact: Contact, password: str, device: Device, *, per_hour: int | None = None
+        self,
+        contact: Contact,
+        password: str,
+        device: Device,
+        *,
+        site_name: str,
+        code: str | None = None,
+        factor: Factor | None = None,
+        per_hour: int | None = None,
     ) -> User:
-        """Whose password this is, on whatever site; tries are counted by address and by account."""
+        """Whose password this is, on whatever site. While somebody guesses at the account, networks that are new to it
+        need a `code` beside it, sent to the address or of the second step."""
         await self._windows.spend(self._per_minute, device.client)
         hourly = replace(self._per_hour, limit=per_hour) if per_hour else self._per_hour
         await self._windows.spend(hourly, device.client)
-        await self._windows.spend(self._per_account, self._digest(contact.value))
         user = await self._behind(contact)
+        guess = await self._guesses.begin(self._digest(contact.value), user, client=device.client)
         # Asked for nobody too, so that the time does not tell.
         stored = await self._queries.password_hash(user.id if user else DELETED_USER)
-        if not await self._passwords.verify(stored, password) or user is None or stored is None:
+        is_right = await self._passwords.verify(stored, password)
+        if guess.is_guarded and code is None:
+            await self._guesses.ask_for_code(guess, contact.value, user, is_right=is_right, site_name=site_name)
+        if guess.is_guarded and not (is_right and user and factor and await factor(user, code or "")):
+            await self._guesses.check_code(guess, code or "")
+        if not is_right or user is None or stored is None:
             log.warning("sign_in_failed", way="password", user_id=user.id if user else None, client=device.client)
             raise InvalidCredentials
+        await self._guesses.was_right(guess)
         if user.global_banned:
             raise AccountBanned
         if self._passwords.needs_rehash(stored):
@@ -238,7 +261,8 @@ class SignIn:
 
     async def send_staff_code(self, contact: Contact, device: Device, *, site_name: str, deliver: bool) -> None:
         """The same to everybody who asks, whether it is delivered or not."""
-        allowed = await self._codes.allow(contact.value, "staff", client=device.client)
+        known = await self._queries.knows_network(await self._behind(contact), device.client)
+        allowed = await self._codes.allow(contact.value, "staff", client=device.client, is_known=known)
         await self._codes.send(
             contact.value, "staff", site_name=site_name, allowed=allowed, asked_by=device.client, deliver=deliver
         )
@@ -257,8 +281,9 @@ class SignIn:
         """Send a code to whoever has this address; the answer is the same when nobody does."""
         _require(site.settings.auth.password)
         await self._windows.spend(self._resets_per_client, device.client)
-        allowed = await self._codes.allow(contact.value, "password_reset", client=device.client)
         user = await self._behind(contact)
+        known = await self._queries.knows_network(user, device.client)
+        allowed = await self._codes.allow(contact.value, "password_reset", client=device.client, is_known=known)
         # For nobody a code is made and not sent, so that guessing it is answered the same way.
         await self._codes.send(
             contact.value,

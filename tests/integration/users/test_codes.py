@@ -15,6 +15,7 @@ from threadkit.sites.roles import Role
 
 ADA = "ada@example.org"
 HERE = {"origin": "http://localhost:8080"}
+STRANGER = {"x-forwarded-for": "203.0.113.9"}
 
 
 async def ask(http: httpx.AsyncClient, site: NewSite, email: str = ADA) -> None:
@@ -270,19 +271,30 @@ async def test_wrong_tries_of_others_leave_the_code_to_the_one_who_asked(
     assert (await use(http, new_site, code, name="ada")).status_code == 200
 
 
+async def member_whose_mailbox_is_full(
+    http: httpx.AsyncClient, site: NewSite, letterbox: Letterbox, clock: ManualClock
+) -> str:
+    """Strangers have had all codes sent that an address gets in an hour. She has asked for one more at home, which is
+    another matter: that code."""
+    await ask(http, site)
+    await use(http, site, letterbox.newest_code(), name="ada")
+    for _ in range(2):
+        clock.advance(seconds=61)
+        await post(http, site, "/v1/auth/send-otp", {"email": ADA}, **STRANGER)
+    clock.advance(seconds=61)
+    assert (await post(http, site, "/v1/auth/forgot", {"email": ADA})).status_code == 200
+    assert len(letterbox.mails) == 4
+    return letterbox.newest_code()
+
+
 async def test_asking_once_more_than_an_address_may_be_sent_voids_nothing(
     http: httpx.AsyncClient, new_site: NewSite, letterbox: Letterbox, clock: ManualClock
 ) -> None:
-    await ask(http, new_site)
-    await use(http, new_site, letterbox.newest_code(), name="ada")
-    clock.advance(seconds=61)
-    await post(http, new_site, "/v1/auth/forgot", {"email": ADA})
-    code = letterbox.newest_code()
-    stranger = {"x-forwarded-for": "203.0.113.9"}
-    for path in ("/v1/auth/send-otp", "/v1/auth/forgot", "/v1/auth/forgot"):
+    code = await member_whose_mailbox_is_full(http, new_site, letterbox, clock)
+    for _ in range(2):
         clock.advance(seconds=61)
-        assert (await post(http, new_site, path, {"email": ADA}, **stranger)).status_code == 200
-    assert len(letterbox.mails) == 3, "of four that were asked for"
+        assert (await post(http, new_site, "/v1/auth/forgot", {"email": ADA}, **STRANGER)).status_code == 200
+    assert len(letterbox.mails) == 4
     body = {"email": ADA, "code": code, "new_password": "a much better one"}
     assert (await post(http, new_site, "/v1/auth/reset", body)).status_code == 200
 
@@ -290,15 +302,10 @@ async def test_asking_once_more_than_an_address_may_be_sent_voids_nothing(
 async def test_a_code_that_was_kept_is_good_for_ten_minutes_all_the_same(
     http: httpx.AsyncClient, new_site: NewSite, letterbox: Letterbox, clock: ManualClock
 ) -> None:
-    await ask(http, new_site)
-    await use(http, new_site, letterbox.newest_code(), name="ada")
-    clock.advance(seconds=61)
-    await ask(http, new_site)
-    await post(http, new_site, "/v1/auth/forgot", {"email": ADA})
-    code = letterbox.newest_code()
+    code = await member_whose_mailbox_is_full(http, new_site, letterbox, clock)
     clock.advance(seconds=560)
-    await post(http, new_site, "/v1/auth/forgot", {"email": ADA})
+    assert (await post(http, new_site, "/v1/auth/forgot", {"email": ADA}, **STRANGER)).status_code == 200
     clock.advance(seconds=60)
-    assert len(letterbox.mails) == 3
+    assert len(letterbox.mails) == 4
     body = {"email": ADA, "code": code, "new_password": "a much better one"}
     assert (await post(http, new_site, "/v1/auth/reset", body)).status_code == 400

@@ -13,6 +13,7 @@
 -- KEYS[11] totp_draft      string
 -- KEYS[12] passkeys        hash
 -- KEYS[13] recovery_codes  set
+-- KEYS[14] networks        zset
 -- ARGV[1] what stands before a session id in the key of a session (same slot as KEYS)
 -- ARGV[2] what stands before it in the key of a provider's session
 -- ARGV[3] what stands before a comment id in the key of its upvoters
@@ -27,5 +28,5 @@ for _, text in ipairs(redis.call('ZRANGE', KEYS[8], 0, -1)) do
   if notice.notification_type == 'upvote' then redis.call('DEL', ARGV[3] .. notice.comment_id) end
 end
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
-redis.call('DEL', KEYS[10], KEYS[11], KEYS[12], KEYS[13])
+redis.call('DEL', KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14])
 return redis.call('DEL', KEYS[1])

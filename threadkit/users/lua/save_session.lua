@@ -2,6 +2,7 @@
 --
 -- KEYS[1] profile    hash; nobody who is gone can sign in
 -- KEYS[2] sessions   set of the user's session ids
+-- KEYS[3] networks   zset of the networks from which the user signed in
 -- ARGV[1] session id
 -- ARGV[2] lifetime, s
 -- ARGV[3] most sessions a user may have
@@ -10,8 +11,12 @@
 -- ARGV[6] fields and values of the session, as a JSON list
 -- ARGV[7] the provider's session as JSON, or ''
 -- ARGV[8] epoch the user had when the sign-in began
+-- ARGV[9] the network it comes from, as a keyed hash; '' when that is not noted
+-- ARGV[10] now, ms
+-- ARGV[11] most networks that are noted
+-- ARGV[12] for how long, s
 --
--- Returns 'OK', or 'NO_USER'.
+-- Returns 'OK', 'NEW_NETWORK' when others are noted but not this one, or 'NO_USER'.
 
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'NO_USER' end
 -- All sessions were ended while this one was being opened.
@@ -39,4 +44,10 @@ for i = 1, #others + 1 - tonumber(ARGV[3]) do
 end
 redis.call('SADD', KEYS[2], ARGV[1])
 redis.call('EXPIRE', KEYS[2], ARGV[2])
-return 'OK'
+
+if ARGV[9] == '' then return 'OK' end
+local is_new = redis.call('EXISTS', KEYS[3]) == 1 and not redis.call('ZSCORE', KEYS[3], ARGV[9])
+redis.call('ZADD', KEYS[3], ARGV[10], ARGV[9])
+redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -tonumber(ARGV[11]) - 1)
+redis.call('EXPIRE', KEYS[3], ARGV[12])
+return is_new and 'NEW_NETWORK' or 'OK'

@@ -15,6 +15,7 @@ from threadkit.ids import UserId, digest
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import GlobalKeys, Keys, entry
 from threadkit.users.model import User
+from threadkit.users.news import AccountNews
 from threadkit.users.second_step import recovery
 from threadkit.users.second_step.model import (
     MOST_PASSKEYS,
@@ -29,7 +30,6 @@ from threadkit.users.second_step.model import (
 from threadkit.users.second_step.queries import FactorQueries
 from threadkit.users.second_step.scripts import AddPasskey, DropFactor, RenamePasskey, UsePasskey
 from threadkit.users.second_step.service import SecondStep
-from threadkit.users.second_step.telling import FactorNews
 from threadkit.users.sessions import SessionService
 from threadkit.users.viewer import Viewer
 
@@ -56,7 +56,7 @@ class Passkeys:
         queries: FactorQueries,
         sessions: SessionService,
         second_step: SecondStep,
-        news: FactorNews,
+        news: AccountNews,
         base_url: str,
         server_name: str,
     ) -> None:
@@ -145,7 +145,7 @@ class Passkeys:
             recovery=self._second_step.digests_of(viewer.id, codes),
         )
         await self._sessions.end_all(viewer.id, keep=viewer.session.id)
-        await self._news.tell(viewer.user, "passkey_added")
+        await self._news.second_step_changed(viewer.user, "passkey_added")
         return PasskeyView.of(passkey_id, passkey), codes if has_new else None
 
     async def request_options(self, user: User | None) -> dict[str, Any]:
@@ -190,7 +190,7 @@ class Passkeys:
         if not await self._drop(viewer.id, "passkey", passkey_id):
             raise PasskeyNotFound
         await self._sessions.end_all(viewer.id, keep=viewer.session.id)
-        await self._news.tell(viewer.user, "passkey_removed")
+        await self._news.second_step_changed(viewer.user, "passkey_removed")
 
     async def _verify(self, user_id: UserId, credential: dict[str, Any], challenge: bytes, *, alone: bool) -> None:
         import webauthn

@@ -6,6 +6,7 @@ from threadkit.keyring import Keyring
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys, UserKeys, entry
 from threadkit.users.model import User
+from threadkit.users.news import AccountNews
 from threadkit.users.second_step import recovery, totp
 from threadkit.users.second_step.model import (
     NoSecondStep,
@@ -22,7 +23,6 @@ from threadkit.users.second_step.scripts import (
     RenewRecoveryCodes,
     UseTotpStep,
 )
-from threadkit.users.second_step.telling import FactorNews
 from threadkit.users.second_step.tries import Tries
 from threadkit.users.sessions import SessionEnded, SessionService
 from threadkit.users.viewer import Viewer
@@ -39,7 +39,7 @@ class SecondStep:
         queries: FactorQueries,
         sessions: SessionService,
         tries: Tries,
-        news: FactorNews,
+        news: AccountNews,
         server_name: str,
     ) -> None:
         self._redis = redis
@@ -86,20 +86,20 @@ class SecondStep:
             recovery=self.digests_of(viewer.id, codes),
         )
         await self._changed(viewer)
-        await self._news.tell(viewer.user, "totp_added")
+        await self._news.second_step_changed(viewer.user, "totp_added")
         return codes if has_new else None
 
     async def remove_totp(self, viewer: Viewer) -> None:
         if not await self._drop(viewer.id, "totp"):
             raise NoTotp
         await self._changed(viewer)
-        await self._news.tell(viewer.user, "totp_removed")
+        await self._news.second_step_changed(viewer.user, "totp_removed")
 
     async def renew_recovery_codes(self, viewer: Viewer) -> list[str]:
         codes = recovery.new_codes()
         if not await self._renew(viewer.id, self.digests_of(viewer.id, codes)):
             raise NoSecondStep
-        await self._news.tell(viewer.user, "recovery_codes_renewed")
+        await self._news.second_step_changed(viewer.user, "recovery_codes_renewed")
         return codes
 
     async def reset(self, user: User) -> bool:
@@ -108,7 +108,7 @@ class SecondStep:
         had_any = await self._drop(user.id, "all")
         if had_any:
             await self._sessions.end_all(user.id)
-            await self._news.tell(user, "second_step_reset")
+            await self._news.second_step_changed(user, "second_step_reset")
         return had_any
 
     # Passing
@@ -127,7 +127,7 @@ class SecondStep:
             digest = recovery.digest_of(code, user_id=user.id, key=self._recovery_key)
             if not await self._redis.srem(self._keys.user(user.id).recovery_codes(), digest):
                 raise WrongSecondStep
-        await self._news.tell(user, "recovery_code_used")
+        await self._news.second_step_changed(user, "recovery_code_used")
 
     async def let_pass(self, viewer: Viewer) -> None:
         """Whoever uses this session has shown something of theirs for the second step."""

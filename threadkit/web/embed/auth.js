@@ -123,14 +123,21 @@ class Ways {
     const secret = this.#field("password", { type: "password", autocomplete: step === "login" ? "current-password" : "new-password", required: true });
     const name = this.#field("name", { maxlength: "24", autocomplete: "nickname", required: true });
     const value = (/** @type {HTMLElement} */ field) => field.querySelector("input")?.value.trim() ?? "";
-    const parts = { login: [email, secret], register: [name, email, secret], forgot: [email] }[step];
+    const code = this.#field("code", { inputmode: "numeric", autocomplete: "one-time-code", maxlength: "6" });
+    code.hidden = true;
+    const parts = { login: [email, secret, code], register: [name, email, secret], forgot: [email] }[step];
     const form = this.#form(parts, words.say(step), async () => {
       if (step === "forgot") {
         await api.call("POST", "/v1/auth/forgot", { email: value(email) });
         return this.#reset(value(email));
       }
-      const body = { email: value(email), password: secret.querySelector("input").value, ...(step === "register" ? { name: value(name) } : {}) };
-      this.arrived(await api.call("POST", `/v1/auth/${step}`, body));
+      const body = { email: value(email), password: secret.querySelector("input").value, ...(step === "register" ? { name: value(name) } : {}), ...(value(code) ? { code: value(code) } : {}) };
+      try {
+        this.arrived(await api.call("POST", `/v1/auth/${step}`, body));
+      } catch (error) {
+        if (error instanceof Refused && error.code === "code_required") code.hidden = false;
+        throw error;
+      }
     });
     const others = /** @type {const} */ (["login", "register", "forgot"]).filter((other) => other !== step);
     this.#show(form, ...others.map((other) => button(words.say(`go_${other}`), () => this.#password(other), { class: "quiet" })), button(words.say("back"), () => this.start(), { class: "quiet" }));

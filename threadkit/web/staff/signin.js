@@ -63,10 +63,19 @@ class Door {
   password() {
     const { words } = this.app;
     const secret = h("input", { name: "password", type: "password", autocomplete: "current-password", required: true });
+    const code = oneTimeCode();
+    code.required = false;
+    const beside = field(words.say("code"), code);
+    beside.hidden = true;
     this.#show(
       this.#intro(),
-      form(this.app, [field(words.say("email"), this.email), field(words.say("password"), secret)], words.say("sign_in"), async () => {
-        await this.#enter({ email: this.email.value.trim(), password: secret.value });
+      form(this.app, [field(words.say("email"), this.email), field(words.say("password"), secret), beside], words.say("sign_in"), async () => {
+        try {
+          await this.#enter({ email: this.email.value.trim(), password: secret.value, ...(code.value.trim() ? { code: code.value.trim() } : {}) });
+        } catch (problem) {
+          if (problem instanceof Refused && problem.code === "code_required") beside.hidden = false;
+          throw problem;
+        }
       }),
       button(words.say("use_code"), () => this.code(), { class: "quiet" }),
       this.elsewhere,
