@@ -58,10 +58,11 @@ lock: $(VENV)/dev.stamp  ## freeze the dependencies, with hashes and without add
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra dev pyproject.toml -o requirements-dev.lock
 
-# It lives apart, so that nothing it needs is taken for ours. Error 3: no database could be asked.
+# It lives apart, so that nothing it needs is taken for ours. Error 3: no database could be asked, nor a copy of one.
+ADVISORIES ?= advisories.zip
 audit: $(VENV)/dev.stamp  ## are holes known in what requirements.lock names?
-	@test -x $(VENV)/audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet pip-audit)
-	$(BIN)/python -m tests.audit $(VENV)/audit/bin/pip-audit requirements.lock
+	-@test -x $(VENV)/audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet pip-audit)
+	$(BIN)/python -m tests.audit $(VENV)/audit/bin/pip-audit requirements.lock $(ADVISORIES)
 
 sbom: $(VENV)/run.stamp  ## everything ThreadKit runs with, as CycloneDX, in dist/threadkit.cdx.json
 	@mkdir -p dist

@@ -4,10 +4,15 @@ python -m tests.lists confusables confusables.txt       threadkit/text/confusabl
 python -m tests.lists passwords most_common_first.txt   threadkit/users/common_passwords.bin
 """
 
+import itertools
 import sys
 import unicodedata
 from pathlib import Path
 
+from threadkit.users import common_passwords
+from threadkit.users.passwords import SHORTEST
+
+MOST_COMMON = 100_000
 ROOT = Path(__file__).parents[1] / "threadkit"
 HEADER = """\
 # Which characters look alike: a prototype, a tab, and all that stand for it. Made by `python -m tests.lists confusables`
@@ -32,6 +37,16 @@ def confusables(text: str) -> str:
     return HEADER.format(version=version) + "".join(line for line in lines if len(line.splitlines()) == 1)
 
 
+def passwords(text: str) -> bytes:
+    """The most common of those that are not too short anyway, whatever their case."""
+    ordered = dict.fromkeys(line.strip().lower() for line in text.splitlines())
+    long_enough = (password for password in ordered if len(password) >= SHORTEST)
+    return common_passwords.make(list(itertools.islice(long_enough, MOST_COMMON)))
+
+
 if __name__ == "__main__":
-    source = Path(sys.argv[2]).read_text(encoding="utf-8-sig")
-    (ROOT / "text/confusables.txt").write_text(confusables(source), encoding="utf-8")
+    source = Path(sys.argv[2]).read_text(encoding="utf-8-sig", errors="replace")
+    if sys.argv[1] == "confusables":
+        (ROOT / "text/confusables.txt").write_text(confusables(source), encoding="utf-8")
+    else:
+        (ROOT / "users/common_passwords.bin").write_bytes(passwords(source))

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,52 @@ def test_an_audit_that_could_not_ask_is_never_taken_for_a_clean_one(
     )
     assert done.returncode == code, done.stderr
     assert words in done.stdout + done.stderr
+
+
+def advisory(name: str, *, events: list[dict[str, str]], modified: str = "2026-11-01T00:00:00Z", **more: Any) -> str:
+    found = {"package": {"ecosystem": "PyPI", "name": name}, "ranges": [{"type": "ECOSYSTEM", "events": events}]}
+    return json.dumps({"id": f"PYSEC-{name}", "aliases": ["CVE-1"], "modified": modified, "affected": [found]} | more)
+
+
+def packed(folder: Path, *advisories: str) -> Path:
+    path = folder / "advisories.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        for number, text in enumerate(advisories):
+            file.writestr(f"{number}.json", text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("advisories", "code", "words"),
+    [
+        ([advisory("redis", events=[{"introduced": "0"}, {"fixed": "4.5.5"}])], audit.CLEAN, "no hole is known"),
+        ([advisory("Redis", events=[{"introduced": "8"}, {"fixed": "99"}])], audit.KNOWN, "CVE-1; mended in 99"),
+        ([advisory("redis", events=[{"introduced": "8"}, {"last_affected": "8.0"}])], audit.CLEAN, "no hole is known"),
+        ([advisory("redis", events=[{"introduced": "8"}], withdrawn="2026-01-01T00:00:00Z")], audit.CLEAN, "no hole"),
+        (
+            [advisory("redis", events=[{"fixed": "2"}, {"introduced": "0"}, {"introduced": "8"}, {"fixed": "99"}])],
+            audit.KNOWN,
+            "PYSEC-redis",
+        ),
+        ([advisory("elsewhere", events=[{"introduced": "0"}])], audit.CLEAN, "days old"),
+        ([], audit.NOT_ASKED, "NOT AUDITED"),
+    ],
+)
+def test_where_no_database_can_be_reached_a_copy_of_one_is_asked_and_its_age_told(
+    tmp_path: Path, advisories: list[str], code: int, words: str
+) -> None:
+    copy = packed(tmp_path, *advisories)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.audit", str(tmp_path / "missing"), str(LOCK), str(copy)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert words in done.stdout + done.stderr
+    if code != audit.NOT_ASKED:
+        assert "newest entry of 2026-11-01" in done.stdout
 
 
 def test_the_documentation_names_every_floor() -> None:

@@ -57,6 +57,7 @@ def build_accounts(base: Base, endpoints: ProviderEndpoints) -> Accounts:
     news = AccountNews(office=base.office, windows=base.windows, server_name=settings.site.name)
     sessions = _sessions(base, queries, news)
     codes = _codes(base)
+    base.roles.on_loss = sessions.end_staff
     sign_in = SignIn(
         redis=redis,
         keys=keys,

@@ -110,6 +110,7 @@ class SiteSettings(Struct, frozen=True, kw_only=True):
     webhook: WebhookSettings = WebhookSettings()
     screening: ScreeningRules = ScreeningRules()
     allowed_origins: Annotated[list[Annotated[str, Meta(min_length=1, max_length=260)]], Meta(max_length=100)] = []
+    staff_second_step: bool = False
     posting_disabled: bool = False
     require_verification: bool = False
     auto_approve_verified: bool = False

@@ -1,7 +1,7 @@
 """Who may do what on a site: owner > admin > moderator > user."""
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -113,6 +113,10 @@ class ChangeRole(LuaScript):
         return bool(reply == "CHANGED")
 
 
+async def _nobody_minds(_user_id: UserId) -> None:
+    """Until somebody registers."""
+
+
 STAFF = (Role.OWNER, Role.ADMIN, Role.MODERATOR)
 
 
@@ -123,6 +127,7 @@ class RoleService:
         self._clock = clock
         self._set_role = SetRole(redis)
         self._change_role = ChangeRole(redis)
+        self.on_loss: Callable[[UserId], Awaitable[object]] = _nobody_minds
 
     async def give(self, site_id: SiteId, user_id: UserId, role: Role, *, by: UserId | None) -> None:
         """Raise somebody to a role, if whoever does it may; `by` nobody is the secret key, which may."""
@@ -138,19 +143,19 @@ class RoleService:
         lists, modlog = list(self._sets(site_id).values()), self._keys.site(site_id).modlog()
         entry = self._entry(site_id, user_id, by)
         if await self._change_role(lists, modlog, user_id, verb, STAFF.index(role) + 1, by=by, entry=entry):
-            await self._tell(user_id)
+            await self._tell(user_id, has_lost=verb == "revoke")
 
     async def grant(self, site_id: SiteId, user_id: UserId, role: Role) -> None:
         """Give a staff role; a person has one role on a site, so the others go in the same step."""
         if role not in STAFF:
             raise InvalidParameter(name="role", why="must be owner, admin or moderator")
-        await self._set(site_id, user_id, role)
-        await self._tell(user_id)
+        had_another = await self._set(site_id, user_id, role)
+        await self._tell(user_id, has_lost=bool(had_another))
 
     async def revoke(self, site_id: SiteId, user_id: UserId) -> bool:
         """Take every staff role away; says whether there was one."""
         had_one = bool(await self._set(site_id, user_id, None))
-        await self._tell(user_id)
+        await self._tell(user_id, has_lost=had_one)
         return had_one
 
     async def _set(self, site_id: SiteId, user_id: UserId, role: Role | None) -> int:
@@ -203,9 +208,12 @@ class RoleService:
             answers = await pipe.execute()
         return [(user_id, role) for role, members in zip(sets, answers, strict=True) for user_id in sorted(members)]
 
-    async def _tell(self, user_id: UserId) -> None:
-        """Open sockets look again. Requests need no telling: their guards read the lists each time."""
+    async def _tell(self, user_id: UserId, *, has_lost: bool) -> None:
+        """Open sockets look again, and sessions on the pages for staff end with the role. Requests need no telling: their
+        guards read the lists each time."""
         try:
+            if has_lost:
+                await self.on_loss(user_id)
             await self._redis.publish(self._keys.user(user_id).channel(), '{"type":"rights_changed"}')
         except (RedisError, OSError) as error:  # sockets also look by themselves now and then
             log.warning("rights_not_told", user_id=user_id, why=str(error))

@@ -19,7 +19,7 @@ GROUPS = {
     ),
     "screening": ("screening.",),
     "outside": ("content_moderation.", "turnstile.", "akismet.", "webhook."),
-    "sign_in": ("auth.",),
+    "sign_in": ("staff_second_step", "auth."),
     "display": ("voting", "hot.", "display."),
     "limits": ("rate_limits.",),
     "pages": ("allowed_origins", "drop_tracking_parameters", "errors"),

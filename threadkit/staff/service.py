@@ -196,7 +196,7 @@ class StaffService:
         if not sites:
             raise NotStaff
         home = sites[0][0].id
-        opened = await self._sessions.open(user, home, device, passed_second_step=passed_second_step)
+        opened = await self._sessions.open(user, home, device, passed_second_step=passed_second_step, is_staff=True)
         viewer = await self._sessions.viewer(opened.token, home)
         return Arrival(self._cookie(viewer), await self._view(viewer, sites))
 

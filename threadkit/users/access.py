@@ -11,7 +11,7 @@ from threadkit.errors import Forbidden, Unauthenticated
 from threadkit.services import services_of
 from threadkit.sites.model import OpenedSite
 from threadkit.sites.roles import Role
-from threadkit.users.second_step.model import SecondStepRequired
+from threadkit.users.second_step.model import SecondStepDemanded, SecondStepRequired
 from threadkit.users.sessions import Device, SessionEnded
 from threadkit.users.viewer import Viewer
 
@@ -102,8 +102,11 @@ async def requires_admin(connection: Connection, handler: BaseRouteHandler) -> N
 
 
 def require_role(viewer: Viewer, least: Role, refusal: type[Forbidden]) -> None:
-    if viewer.role < least:
-        raise SecondStepRequired if viewer.withheld_role is not None and viewer.withheld_role >= least else refusal
+    if viewer.role >= least:
+        return
+    if viewer.withheld_role is None or viewer.withheld_role < least:
+        raise refusal
+    raise SecondStepRequired if viewer.lacks_second_step else SecondStepDemanded
 
 
 def bearer(connection: Connection) -> str:

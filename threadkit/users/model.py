@@ -212,6 +212,8 @@ class Session(Struct, frozen=True, kw_only=True):
     proved_ms: int = 0
     """When it was shown again who sits there, beside at the sign-in itself."""
     passed_second_step: bool | None = None
+    is_staff: bool | None = None
+    """Opened on the pages for staff: it ends when its holder loses a role."""
     ver: int = 1
 
 

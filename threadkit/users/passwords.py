@@ -12,6 +12,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from threadkit.errors import Invalid
 from threadkit.settings import Accounts
+from threadkit.users.common_passwords import is_common
 
 T = TypeVar("T")
 
@@ -135,12 +136,14 @@ def check_password(password: str, *, about: tuple[str, ...] = ()) -> str:
     lower = password.lower()
     core = re.sub(r"^[\d\W_]+|[\d\W_]+$", "", lower)
     own = {part for text in about for part in re.split(r"[@.\s_-]", text.lower()) if len(part) > 3}
-    candidates = {lower, core, core.translate(_LEET), lower.translate(_LEET)}
+    whole = {lower, lower.translate(_LEET)}
+    candidates = {*whole, core, core.translate(_LEET)}
     if (
         len(set(lower)) < 4
         or any(lower in sequence for sequence in _SEQUENCES)
         or re.fullmatch(r"(.{1,4})\1+", lower)
         or candidates & (_COMMON | own)
+        or any(map(is_common, whole))
         or (core == "" and len(password) < 10)
     ):
         raise WeakPassword(why="This password is among the first that others would try. Choose another.")

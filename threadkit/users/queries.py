@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from threadkit.clock import Clock
@@ -22,6 +24,12 @@ class Company(Protocol):
     def put(self, pipe: Any) -> None: ...
 
     async def got(self, reply: Any) -> Any: ...
+
+
+class _Demands(Struct):
+    """Of a site's settings what is asked of its staff."""
+
+    staff_second_step: bool = False
 
 
 class UserQueries:
@@ -138,10 +146,20 @@ class UserQueries:
             is_shadowed=bool(shadowed) or user.shadow_banned,
             banned_until_ms=int(ban_ends) if blocked and ban_ends is not None and not user.global_banned else None,
         )
-        if viewer.role > Role.USER and viewer.lacks_second_step:
+        has_passed = viewer.session.passed_second_step
+        if (
+            viewer.role > Role.USER
+            and not has_passed
+            and (user.has_second_step or await self._demands_second_step(site_id))
+        ):
             # Half a sign-in is good for what everybody may do, and for nothing more.
             return replace(viewer, role=Role.USER, withheld_role=viewer.role)
         return viewer
+
+    async def _demands_second_step(self, site_id: SiteId) -> bool:
+        """Asked for staff without one only, so that nobody else pays for it."""
+        settings = await self._redis.hget(self._keys.site(site_id).config(), "settings")
+        return msgspec.json.decode(settings, type=_Demands).staff_second_step if settings else False
 
     async def _behind(self, entry: str) -> User | None:
         """Takes as many steps when there is nobody, or the time would tell."""

@@ -67,12 +67,14 @@ class EndSessions(_UserScript):
     makes_room = True
     repeatable = False
 
-    async def __call__(self, user_id: UserId, *, only: SessionId | str = "", keep: SessionId | str = "") -> int:
+    async def __call__(
+        self, user_id: UserId, *, only: SessionId | str = "", keep: SessionId | str = "", staff_alone: bool = False
+    ) -> int:
         keys = self._keys.user(user_id)
         return int(
             await self._run(
                 keys=[keys.sessions(), keys.profile(), keys.channel(), keys.networks()],
-                args=[*self._fronts(user_id), only, keep],
+                args=[*self._fronts(user_id), only, keep, int(staff_alone)],
             )
         )
 

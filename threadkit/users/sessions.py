@@ -97,6 +97,7 @@ class SessionService:
         session_id: str | None = None,
         provider_session: bytes = b"",
         passed_second_step: bool = False,
+        is_staff: bool = False,
     ) -> AuthResponse:
         """Sign somebody in who has proved who they are."""
         if user.global_banned:
@@ -113,6 +114,7 @@ class SessionService:
             provider=user.provider,
             refresh_id=random_text(24),
             passed_second_step=passed_second_step or None,
+            is_staff=is_staff or None,
         )
         saved = await self._save(
             session,
@@ -193,6 +195,10 @@ class SessionService:
     async def end(self, user_id: UserId, session_id: SessionId) -> bool:
         """End one session; says whether it was there."""
         return bool(await self._end(user_id, only=session_id))
+
+    async def end_staff(self, user_id: UserId) -> int:
+        """End what was opened on the pages for staff."""
+        return await self._end(user_id, staff_alone=True)
 
     async def end_all(self, user_id: UserId, *, keep: SessionId | str = "") -> int:
         return await self._end(user_id, keep=keep)

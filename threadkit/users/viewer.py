@@ -18,7 +18,7 @@ class Viewer(Struct, frozen=True, kw_only=True):
     banned_until_ms: int | None = None
     """When a ban of theirs ends by itself; None when there is none, or none that does."""
     withheld_role: Role | None = None
-    """What they are here once this session has passed their second step."""
+    """What they are here once this session has passed a second step: theirs, or one that the site asks of its staff."""
 
     @property
     def id(self) -> UserId:

@@ -461,3 +461,43 @@ async def test_an_export_tells_of_the_second_step_and_leaving_takes_it_away(
     assert desk.secret not in str(export)
     assert (await own.call("DELETE", "/v1/users/me")).status_code == 200
     assert [key async for key in redis.scan_iter(f"user:{mona.id}*")] == []
+
+
+# Where a site asks it of its staff
+
+
+async def test_a_site_can_ask_a_second_step_of_its_staff(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, mona: Person, desk: Desk
+) -> None:
+    other = await app.services.sites.create("Other", "other.example")
+    await app.services.roles.grant(other.site.id, UserId(mona.id), Role.MODERATOR)
+    at_other = Person(http, other.site.api_key_public, "", mona.id, "mona")
+    at_other.token = str((await desk.said("POST", "token", {"site_id": other.site.id}))["token"])
+    here = Person(http, mona.key, await desk.token(), mona.id, "mona")
+    assert (await here.call("GET", "/v1/moderation/queue")).status_code == 200
+    owner = {"projectid": new_site.secret_key}
+    change = {"settings": {"staff_second_step": True}}
+    changed = await http.patch(f"/v1/admin/sites/{new_site.site.id}", json=change, headers=owner)
+    assert changed.status_code == 200, changed.text
+    refused = await here.call("GET", "/v1/moderation/queue")
+    assert (refused.status_code, refused.json()["code"]) == (403, "second_step_demanded")
+    assert (await at_other.call("GET", "/v1/moderation/queue")).status_code == 200, "elsewhere it is not asked for"
+    assert (await here.call("GET", "/v1/users/me")).status_code == 200, "a visitor they stay"
+    await desk.set_up_totp()
+    assert (await here.call("GET", "/v1/moderation/queue")).status_code == 200
+    stolen = await log_in(http, new_site, "mona")
+    assert (await stolen.call("GET", "/v1/moderation/queue")).json()["code"] == "second_step_required"
+
+
+async def test_an_owner_who_asks_it_of_all_is_not_locked_out(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock
+) -> None:
+    await employ(app, http, new_site, "olga", Role.OWNER)
+    async with at_desk(app, new_site, "olga", clock) as desk:
+        await desk.sign_in()
+        olga = Person(http, new_site.site.api_key_public, await desk.token(), "", "olga")
+        path = f"/v1/admin/sites/{new_site.site.id}"
+        assert (await olga.call("PATCH", path, {"settings": {"staff_second_step": True}})).status_code == 200
+        assert (await olga.call("PATCH", path, {"name": "x"})).json()["code"] == "second_step_demanded"
+        await desk.set_up_totp()
+        assert (await olga.call("PATCH", path, {"name": "x"})).status_code == 200

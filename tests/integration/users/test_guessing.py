@@ -18,7 +18,7 @@ from threadkit.users.second_step import totp
 
 EMAIL, PASSWORD = "grace@example.org", "correct horse battery"
 HOME, ELSEWHERE = {"x-forwarded-for": "203.0.113.1"}, {"x-forwarded-for": "203.0.113.2"}
-ADDRESSES, AT_ONCE = 1000, 100
+ADDRESSES, AT_ONCE = 1000, 10
 
 
 @pytest.fixture

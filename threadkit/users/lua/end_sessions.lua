@@ -8,13 +8,14 @@
 -- ARGV[2] what stands before it in the key of a provider's session
 -- ARGV[3] the session to end, or '' for all
 -- ARGV[4] a session to keep when all are ended, or ''
+-- ARGV[5] '1' for those alone that were opened on the pages for staff
 --
 -- Returns how many were ended.
 
 -- An id alone is no right: it must be one of this user's.
 if ARGV[3] ~= '' and redis.call('SISMEMBER', KEYS[1], ARGV[3]) == 0 then return 0 end
 
-if ARGV[3] == '' then
+if ARGV[3] == '' and ARGV[5] == '0' then
   if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HINCRBY', KEYS[2], 'auth_epoch', 1) end
   -- One of them may have been a thief's.
   local kept = ARGV[4] ~= '' and redis.call('HGET', ARGV[1] .. ARGV[4], 'ip')
@@ -25,7 +26,7 @@ end
 local ids = ARGV[3] ~= '' and { ARGV[3] } or redis.call('SMEMBERS', KEYS[1])
 local ended = 0
 for _, id in ipairs(ids) do
-  if id ~= ARGV[4] then
+  if id ~= ARGV[4] and (ARGV[5] == '0' or redis.call('HGET', ARGV[1] .. id, 'is_staff') == 'true') then
     redis.call('SREM', KEYS[1], id)
     ended = ended + redis.call('DEL', ARGV[1] .. id)
     redis.call('DEL', ARGV[2] .. id)

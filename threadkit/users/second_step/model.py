@@ -18,6 +18,12 @@ class SecondStepRequired(Forbidden):
     code = "second_step_required"
 
 
+class SecondStepDemanded(Forbidden):
+    """This site asks a second step of its staff. Set one up on the pages for staff, under Account."""
+
+    code = "second_step_demanded"
+
+
 class WrongSecondStep(Invalid):
     """This code is wrong, or too old."""
 
