@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct
 
+from threadkit.clock import from_iso
 from threadkit.comments.model import (
     Closing,
     Comment,
@@ -153,7 +154,7 @@ class EditComment(_CommentScript):
                 after.content,
                 before.page_id,
                 before.id,
-                _renamed_event(before, after).decode(),
+                renamed_event(before, after).decode(),
                 before.status.value,
             ],
         )
@@ -201,14 +202,14 @@ class UnnameComment(_CommentScript):
         )
 
 
-def _renamed_event(before: Comment, after: Comment) -> bytes:
+def renamed_event(before: Comment, after: Comment) -> bytes:
     """Whom an edit names anew, and whom it names no longer; nothing when both are nobody."""
     old, new = before.mentions or [], after.mentions or []
     named, unnamed = [name for name in new if name not in old], [name for name in old if name not in new]
     if not named and not unnamed:
         return b""
     event = {"type": "comment_edited", "comment_id": before.id, "named": named, "unnamed": unnamed}
-    return msgspec.json.encode(event)
+    return msgspec.json.encode(event | {"at_ms": from_iso(after.updated_at)})
 
 
 class Deletion(Struct, frozen=True):

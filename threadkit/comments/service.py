@@ -432,5 +432,7 @@ def _listing(comment: Comment) -> Listing:
     return "held" if comment.status is Status.PENDING else "listed"
 
 
-def posted_event(comment: Comment) -> bytes:
-    return msgspec.json.encode({"type": "comment_posted", "user_id": comment.author_id, "comment_id": comment.id})
+def posted_event(comment: Comment, *, at_ms: int | None = None) -> bytes:
+    """`at_ms` is when it is shown, where that is later than it was written."""
+    event = {"type": "comment_posted", "user_id": comment.author_id, "comment_id": comment.id}
+    return msgspec.json.encode(event | ({"at_ms": at_ms} if at_ms else {}))

@@ -73,7 +73,8 @@ class Case(Struct, frozen=True, kw_only=True):
     remove_fields: Sequence[str]
     entry: dict[str, Any]
     events: Sequence[bytes]
-    posted_event: bytes
+    shown_events: tuple[bytes, bytes]
+    """That it was posted, and that it can be seen again."""
     closing: Closing | None
     undoes: str = ""
     """The log entry that is taken back, if nothing was decided since."""
@@ -147,7 +148,7 @@ class Decide(KeyedScript):
                 _json([set_fields, list(case.remove_fields)]),
                 _json(case.entry),
                 _json([event.decode() for event in case.events]),
-                case.posted_event.decode(),
+                _json([event.decode() for event in case.shown_events]),
                 _json(case.closing) if case.closing else "",
                 _json([_placed(one) for one in case.under]),
                 _json([_placed(one) for one in case.above]),

@@ -15,7 +15,7 @@ from threadkit import scoring
 from threadkit.clock import Clock, iso
 from threadkit.comments.model import HIDE_AT, Closing, Comment, CommentChanged, CommentNotFound, NotInThisState, Status
 from threadkit.comments.queries import CommentQueries
-from threadkit.comments.scripts import difference
+from threadkit.comments.scripts import difference, renamed_event
 from threadkit.comments.service import posted_event
 from threadkit.comments.snapshots import Snapshots
 from threadkit.errors import Conflict, Forbidden, StoreUnavailable, ThreadKitError
@@ -91,6 +91,8 @@ class _Verdict(Struct, frozen=True, kw_only=True):
     """The `updated_at` of the text that was looked at; another one is not decided about."""
     edit: tuple[dict[str, str], list[str]] | None = None
     """The fields that its author's edit sets and removes, when that is why it is decided about."""
+    renamed: bytes = b""
+    """The event that the edit names others than before."""
     undoes: str = ""
     """The entry of the log that is taken back."""
     least_reports: float = 0.0
@@ -166,6 +168,7 @@ class DecisionService:
             told=told,
             seen=before.updated_at,
             edit=difference(before, after),
+            renamed=b"" if before.is_unposted else renamed_event(before, after),
         )
         try:
             await self._settle(site, before.id, verdict)
@@ -378,6 +381,8 @@ class DecisionService:
         events = []
         if action != "unshadow":  # neither told of, nor learnt from
             events = _events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms)
+        if verdict.renamed:
+            events.append(verdict.renamed)
         if under:  # there may be more of it than that, more by now, or some on a page that is being merged
             events.append(settling(comment.id))
         entry: dict[str, Any] = {"site_id": site.id, "action": action, "comment_id": comment.id, "by": by}
@@ -392,7 +397,10 @@ class DecisionService:
             **verdict.fields,
             entry=entry,
             events=events,
-            posted_event=posted_event(comment),
+            shown_events=(
+                posted_event(comment, at_ms=now_ms),
+                _seen_again(comment.id, None if verdict.undoes else now_ms),
+            ),
             closing=_closing(comment, action, verdict.status, by=by, now_ms=now_ms),
             undoes=verdict.undoes,
             least_reports=verdict.least_reports,
@@ -419,6 +427,12 @@ class DecisionService:
 def _verdict(action: Action, *, by: UserId | None, reason: str | None, expects: Expected | None) -> _Verdict:
     allowed = (Status.PENDING,) if expects else _FROM[action]
     return _Verdict(action=action, status=_BECOMES[action], allowed=allowed, by=by, reason=reason)
+
+
+def _seen_again(comment_id: CommentId, at_ms: int | None) -> bytes:
+    """With a time people hear of it anew; without, it is as if it had never gone."""
+    event = {"type": "comment_restored", "comment_id": comment_id}
+    return msgspec.json.encode(event | ({"at_ms": at_ms} if at_ms else {}))
 
 
 def _said_of(comment: Comment) -> dict[str, str]:

@@ -184,6 +184,17 @@ def still_stands(notice: Notification, comment: Comment | None, recipient: UserI
     return notice.notification_type == "reply" or recipient in (comment.mentions or [])
 
 
+def is_hidden_for_now(
+    notice: Notification, comment: Comment | None, recipient: UserId, blocked: Container[UserId]
+) -> bool:
+    """Whether one that does not stand may stand again, because its comment is only hidden or may be restored."""
+    if comment is None or comment.is_gone:
+        return comment is not None
+    is_unnamed = notice.notification_type == "mention" and recipient not in (comment.mentions or [])
+    is_from_nobody = comment.author_id == DELETED_USER or comment.author_id in blocked
+    return not (is_told(comment) or is_from_nobody or is_unnamed)
+
+
 def view_of(
     notice: Notification, *, comment: Comment | None, page_url: str | None, sender: User | None
 ) -> NotificationView:

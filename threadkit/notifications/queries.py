@@ -82,6 +82,7 @@ class NotificationQueries:
         return Preferences.stored(await self._redis.hget(self._keys.user(user_id).profile(), "notifications_off"))
 
     async def all(self, user_id: UserId) -> list[Notification]:
-        """Newest first, of every site."""
-        found = await self._redis.zrange(self._keys.user(user_id).notifications(), 0, -1, desc=True)
+        """Newest first, of every site; without what is set aside."""
+        key = self._keys.user(user_id).notifications()
+        found = await self._redis.zrange(key, "+inf", 0, desc=True, byscore=True)
         return [msgspec.json.decode(text, type=Notification) for text in found]

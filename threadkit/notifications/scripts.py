@@ -8,6 +8,7 @@ from msgspec import Struct
 from threadkit.ids import CommentId, SiteId, UserId, uuid_ms
 from threadkit.notifications.model import (
     UPVOTES_GROUPED_MS,
+    Kind,
     Notification,
     NotificationId,
     NotificationView,
@@ -18,6 +19,8 @@ from threadkit.storage.lua import KeyedScript
 
 class Listed(Struct, frozen=True):
     notices: list[Notification]
+    aside: list[Notification]
+    """About what is hidden for now, or was when somebody looked last."""
     unread: int
     has_more: bool
 
@@ -99,12 +102,52 @@ class RemoveNotifications(_NoticeScript):
         return int(await self._run(keys=self._box(user_id), args=[site_id, *named]))
 
 
+class SetAsideNotifications(_NoticeScript):
+    file = "set_aside_notifications.lua"
+
+    async def __call__(self, user_id: UserId, notices: Sequence[Notification], *, may_be_new: bool = False) -> None:
+        """With `may_be_new` also those that were never told."""
+        keys = [self._keys.user(user_id).profile(), *self._box(user_id)]
+        args = [(one.id, uuid_ms(one.id), _text(one) if may_be_new else "") for one in notices]
+        await self._run(keys=keys, args=[part for arg in args for part in arg])
+
+
+class BringBackNotifications(_NoticeScript):
+    file = "bring_back_notifications.lua"
+
+    async def __call__(
+        self,
+        user_id: UserId,
+        site_id: SiteId,
+        comment_id: CommentId,
+        *,
+        anew: tuple[Notification, NotificationView] | None = None,
+        most: int = 0,
+    ) -> None:
+        """What was set aside about a comment. `anew` is told instead of one that nobody has read."""
+        told: list[str | int] = [most, "", "", "", ""]
+        if anew:
+            _, ms, text, _, _, sent = _delivered(*anew, most)
+            told = [most, anew[0].notification_type, ms, text, sent]
+        await self._run(keys=self._delivery(user_id), args=[comment_id, site_id, *told])
+
+
 class ForgetComment(_NoticeScript):
     file = "forget_comment.lua"
 
-    async def __call__(self, user_id: UserId, site_id: SiteId, comment_id: CommentId) -> None:
+    async def __call__(
+        self,
+        user_id: UserId,
+        site_id: SiteId,
+        comment_id: CommentId,
+        *,
+        kind: Kind | None = None,
+        is_for_now: bool = False,
+    ) -> None:
+        """With a `kind` only those of it; `is_for_now` sets them aside."""
         upvoters = self._keys.user(user_id).upvoters(comment_id)
-        await self._run(keys=[*self._box(user_id), upvoters], args=[comment_id, site_id])
+        args = [comment_id, site_id, kind or "", "1" if is_for_now else ""]
+        await self._run(keys=[*self._box(user_id), upvoters], args=args)
 
 
 class ForgetSender(_NoticeScript):
@@ -124,7 +167,8 @@ class ListNotifications(KeyedScript):
         unread, has_more, *found = await self._run(
             keys=[keys.notifications(), keys.unread_by_site()], args=[site_id, offset, limit]
         )
-        return Listed([msgspec.json.decode(text, type=Notification) for text in found], int(unread), bool(has_more))
+        listed, aside = [[msgspec.json.decode(text, type=Notification) for text in texts] for texts in found]
+        return Listed(listed, aside, int(unread), bool(has_more))
 
 
 class ChooseKinds(KeyedScript):

@@ -19,17 +19,20 @@ from threadkit.notifications.model import (
     NotificationPage,
     NotificationView,
     Preferences,
+    is_hidden_for_now,
     still_stands,
     view_of,
 )
 from threadkit.notifications.queries import NotificationQueries
 from threadkit.notifications.scripts import (
+    BringBackNotifications,
     ChooseKinds,
     ForgetSender,
     ListNotifications,
     ReadAllNotifications,
     ReadNotification,
     RemoveNotifications,
+    SetAsideNotifications,
 )
 from threadkit.pages.queries import PageQueries
 from threadkit.storage.client import Commands
@@ -62,18 +65,24 @@ class NotificationService:
         self._read = ReadNotification(redis, keys)
         self._read_all = ReadAllNotifications(redis, keys)
         self._remove = RemoveNotifications(redis, keys)
+        self._set_aside = SetAsideNotifications(redis, keys)
+        self._bring_back = BringBackNotifications(redis, keys)
         self._choose = ChooseKinds(redis, keys)
         self._forget_sender = ForgetSender(redis, keys)
 
     async def page(self, site_id: SiteId, user_id: UserId, *, offset: int, limit: int) -> NotificationPage:
         """A site's notifications of a user, newest first. What is about something that cannot be seen any more is
-        taken away on the way, so that what is counted is what is shown."""
+        taken away on the way, or set aside as long as it is hidden, so that what is counted is what is shown."""
         for _ in range(MOST_LOOKS):
             found = await self._list(user_id, site_id, offset=offset, limit=limit)
-            shown, fallen = await self._shown(site_id, user_id, found.notices)
-            if not fallen:
+            back, _, _ = await self._shown(site_id, user_id, found.aside)
+            shown, hidden, fallen = await self._shown(site_id, user_id, found.notices)
+            if not (back or hidden or fallen):
                 break
             await self._remove(user_id, site_id, fallen)
+            await self._set_aside(user_id, hidden)
+            for comment_id in {one.comment_id for one in back if one.comment_id}:
+                await self._bring_back(user_id, site_id, comment_id)
         return NotificationPage(shown, found.unread, found.has_more)
 
     async def read(self, site_id: SiteId, user_id: UserId, notice_id: NotificationId) -> None:
@@ -125,10 +134,10 @@ class NotificationService:
 
     async def _shown(
         self, site_id: SiteId, user_id: UserId, notices: Sequence[Notification]
-    ) -> tuple[list[NotificationView], list[NotificationId]]:
-        """Those that still stand, ready to be sent, and the ids of the others."""
+    ) -> tuple[list[NotificationView], list[Notification], list[NotificationId]]:
+        """Those that still stand, ready to be sent; those that may stand again; and the ids of the others."""
         if not notices:
-            return [], []
+            return [], [], []
         comment_ids = dict.fromkeys(notice.comment_id for notice in notices if notice.comment_id)
         sender_ids = dict.fromkeys(notice.from_user_id for notice in notices if notice.from_user_id)
         comments, senders, blocked = await asyncio.gather(
@@ -140,6 +149,7 @@ class NotificationService:
         by_id = {comment.id: comment for comment in comments}
         known = {sender.id: sender for sender in senders if sender.id not in blocked}
         shown: list[NotificationView] = []
+        hidden: list[Notification] = []
         fallen: list[NotificationId] = []
         for notice in notices:
             comment = by_id.get(notice.comment_id) if notice.comment_id else None
@@ -147,6 +157,8 @@ class NotificationService:
                 sender = known.get(notice.from_user_id) if notice.from_user_id else None
                 url = urls.get(comment.page_id) if comment else None
                 shown.append(view_of(notice, comment=comment, page_url=url, sender=sender))
+            elif is_hidden_for_now(notice, comment, user_id, blocked):
+                hidden.append(notice)
             else:
                 fallen.append(notice.id)
-        return shown, fallen
+        return shown, hidden, fallen

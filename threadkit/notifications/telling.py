@@ -28,9 +28,11 @@ from threadkit.notifications.queries import NotificationQueries
 from threadkit.notifications.scripts import (
     AddNotification,
     AddUpvote,
+    BringBackNotifications,
     ForgetComment,
     ForgetSender,
     RemoveNotifications,
+    SetAsideNotifications,
     TakeUpvote,
 )
 from threadkit.outbox.handlers import Event, Handlers
@@ -38,12 +40,13 @@ from threadkit.outbox.model import NotUnderstood, entry_ms
 from threadkit.pages.queries import PageQueries
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
+from threadkit.users.model import DELETED_USER
 
 T = TypeVar("T")
 
 
 class _Posted(Struct):
-    """`at_ms` is there when a comment is shown later than it was written."""
+    """`at_ms` is there when a comment is shown later than it was written, or again."""
 
     comment_id: CommentId | None = None
     at_ms: int | None = None
@@ -55,13 +58,15 @@ class _Edited(Struct):
     comment_id: CommentId
     named: list[UserId] = []
     unnamed: list[UserId] = []
+    at_ms: int | None = None
 
 
 class _Deleted(Struct):
-    """Whoever may have been told of a comment."""
+    """Whoever may have been told of a comment. `is_kept` when the moderator who deleted it can take that back."""
 
     comment_id: CommentId
     told: list[UserId] = []
+    is_kept: bool = False
 
 
 class _Voted(Struct):
@@ -109,12 +114,14 @@ class Telling:
         self._add_upvote = AddUpvote(redis, keys)
         self._take_upvote = TakeUpvote(redis, keys)
         self._remove = RemoveNotifications(redis, keys)
+        self._set_aside = SetAsideNotifications(redis, keys)
+        self._bring_back = BringBackNotifications(redis, keys)
         self._forget_comment = ForgetComment(redis, keys)
         self._forget_sender = ForgetSender(redis, keys)
 
     def register(self, handlers: Handlers) -> None:
         handlers.on("comment_posted", "notifications", self.comment_posted)
-        handlers.on("comment_restored", "notifications", self.comment_posted)
+        handlers.on("comment_restored", "notifications", self.comment_restored)
         handlers.on("comment_edited", "notifications", self.comment_edited)
         handlers.on("comment_deleted", "notifications", self.comment_deleted)
         handlers.on("karma", "notifications", self.voted)
@@ -127,10 +134,34 @@ class Telling:
         comment = await self._comments.by_id(site_id, posted.comment_id) if posted.comment_id else None
         if comment is None:
             return
-        kinds: dict[UserId, Kind] = dict.fromkeys(comment.mentions or [], "mention")
-        if comment.answered_id and (parent := await self._comments.by_id(site_id, comment.answered_id)):
-            kinds[parent.author_id] = "reply"
-        await self._tell(comment, kinds, posted.at_ms or comment.created_ms)
+        await self._tell(comment, await self._concerned(comment), posted.at_ms or comment.created_ms)
+
+    async def comment_restored(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
+        """It can be seen again, and what was set aside about it comes back. With a time, what nobody has read is told anew;
+        without, whatever hid it was only taken back."""
+        posted = _understood(event, _Posted)
+        comment = await self._comments.by_id(site_id, posted.comment_id) if posted.comment_id else None
+        if comment is None or not is_told(comment):
+            return
+        kinds = await self._concerned(comment)
+        found = await self._queries.circumstances(site_id, comment.author_id, list(kinds))
+        if found.is_silenced:
+            return
+        url = await self._url(comment)
+        if comment.author_id not in NOBODY:
+            await self._bring_back(comment.author_id, site_id, comment.id)  # votes
+        for hearer in found.hearers:
+            if not hearer.is_there or hearer.has_blocked_sender:
+                continue
+            anew = None
+            if posted.at_ms and hearer.wants(kinds[hearer.id]):
+                notice = about_comment(kinds[hearer.id], comment, hearer.id, posted.at_ms)
+                anew = notice, view_of(notice, comment=comment, page_url=url, sender=found.sender)
+            await self._bring_back(hearer.id, site_id, comment.id, anew=anew, most=self._most)
+        now = await self._comments.by_id(site_id, comment.id)
+        if now is None or not is_told(now):
+            for name in {*kinds, comment.author_id} - NOBODY:
+                await self._forget_comment(name, site_id, comment.id, is_for_now=now is not None)
 
     async def comment_edited(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
         edited = _understood(event, _Edited)
@@ -142,19 +173,21 @@ class Telling:
         parent = await self._comments.by_id(site_id, comment.answered_id) if comment.answered_id else None
         answered = {parent.author_id} if parent else set()  # whoever was answered knows of it already
         for name in unnamed:
-            notice = about_comment("mention", comment, name, comment.created_ms)
-            await self._remove(name, site_id, [notice.id])
-        await self._tell(comment, {name: "mention" for name in named if name not in answered}, comment.created_ms)
+            await self._forget_comment(name, site_id, comment.id, kind="mention")
+        at_ms = edited.at_ms or comment.created_ms
+        await self._tell(comment, {name: "mention" for name in named if name not in answered}, at_ms)
 
     async def comment_deleted(self, site_id: SiteId, _entry_id: str, event: Event) -> None:
         deleted = _understood(event, _Deleted)
         told = dict.fromkeys(deleted.told)
         comment = await self._comments.by_id(site_id, deleted.comment_id)
+        if deleted.is_kept and is_told(comment):
+            return  # taken back meanwhile
         if comment and comment.answers and (answered := await self._comments.by_id(site_id, comment.answers)):
             told[answered.author_id] = None
         for user_id in told:
             if user_id not in NOBODY:
-                await self._forget_comment(user_id, site_id, deleted.comment_id)
+                await self._forget_comment(user_id, site_id, deleted.comment_id, is_for_now=deleted.is_kept)
 
     async def voted(self, site_id: SiteId, entry_id: str, event: Event) -> None:
         vote = _understood(event, _Voted)
@@ -249,24 +282,43 @@ class Telling:
                 await self._remove(reporter, site_id, told[:1])
 
     async def _tell(self, comment: Comment, kinds: Mapping[UserId, Kind], at_ms: int) -> None:
+        """While a comment is hidden, what there is to tell of it is set aside."""
         notices = {name: about_comment(kind, comment, name, at_ms) for name, kind in kinds.items()}
         if not notices:
             return
-        if not is_told(comment):
+        if comment.is_gone or comment.author_id == DELETED_USER:
             await self._take_back(notices, comment.site_id)
             return
         found = await self._queries.circumstances(comment.site_id, comment.author_id, list(notices))
         if found.is_silenced:
             return
         url = await self._url(comment)
-        for hearer in found.hearers:
-            if hearer.wants(kinds[hearer.id]):
-                notice = notices[hearer.id]
-                view = view_of(notice, comment=comment, page_url=url, sender=found.sender)
-                await self._add(hearer.id, notice, view, most=self._most)
+        wanted = [hearer.id for hearer in found.hearers if hearer.wants(kinds[hearer.id])]
+        told = {
+            name: (notices[name], view_of(notices[name], comment=comment, page_url=url, sender=found.sender))
+            for name in wanted
+        }
+        for name in wanted:
+            if is_told(comment):
+                await self._add(name, *told[name], most=self._most)
+            else:
+                await self._set_aside(name, [notices[name]], may_be_new=True)
         now = await self._comments.by_id(comment.site_id, comment.id)
-        if now is None or not is_told(now) or now.author_id != comment.author_id:
+        if now is None or now.is_gone or now.author_id != comment.author_id:
             await self._take_back(notices, comment.site_id)
+        elif is_told(now) != is_told(comment):
+            for name in wanted:
+                if is_told(now):
+                    await self._bring_back(name, comment.site_id, comment.id, anew=told[name], most=self._most)
+                else:
+                    await self._set_aside(name, [notices[name]])
+
+    async def _concerned(self, comment: Comment) -> dict[UserId, Kind]:
+        """Whom a comment names, and whom it answers."""
+        kinds: dict[UserId, Kind] = dict.fromkeys(comment.mentions or [], "mention")
+        if comment.answered_id and (parent := await self._comments.by_id(comment.site_id, comment.answered_id)):
+            kinds[parent.author_id] = "reply"
+        return kinds
 
     async def _take_back(self, notices: Mapping[UserId, Notification], site_id: SiteId) -> None:
         for user_id, notice in notices.items():

@@ -604,9 +604,9 @@ class UserKeys(_Group):
 
     @key(
         Kind.ZSET,
-        "what the user was told, as JSON; the newest 500 (notifications.most)",
+        "what the user was told, as JSON; the newest 500 (notifications.most), and 50 that are about something hidden",
         writers="notifications",
-        score="ms",
+        score="ms; below zero what is about something hidden",
     )
     def notifications(self) -> str:
         return f"user:{self._id}:notifications"

@@ -34,10 +34,10 @@ async def answer(person: Person, parent: dict[str, Any], text: str) -> dict[str,
 
 
 async def kept(redis: Redis, person: Person) -> list[dict[str, Any]]:
-    """What the store keeps, newest first, after a look at whether all counters agree with it (S3-51, V10)."""
-    members = [
-        json.loads(str(text)) for text in await redis.zrange(f"user:{person.id}:notifications", 0, -1, desc=True)
-    ]
+    """What the store keeps, newest first and without what is set aside, after a look at whether all counters agree with
+    it (S3-51, V10)."""
+    key = f"user:{person.id}:notifications"
+    members = [json.loads(str(text)) for text in await redis.zrange(key, "+inf", 0, desc=True, byscore=True)]
     unread = [one for one in members if not one["read"]]
     assert int(await redis.get(f"user:{person.id}:unread") or 0) == len(unread)
     by_site = {site: int(number) for site, number in (await redis.hgetall(f"user:{person.id}:unread:sites")).items()}

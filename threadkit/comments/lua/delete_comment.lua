@@ -70,7 +70,7 @@ local told = found[4] and cjson.decode(found[4]) or {}
 told[#told + 1] = found[3]
 if #ARGV > 10 then told[#told + 1] = redis.call('HGET', KEYS[19 + 5], 'author_id') or nil end
 local counted = not found[7] and found[3] or nil -- what never was shown is in nobody's total
-local deleted = { type = 'comment_deleted', comment_id = id, author_id = counted, told = told }
+local deleted = { type = 'comment_deleted', comment_id = id, author_id = counted, told = told, is_kept = entry ~= false }
 redis.call('XADD', KEYS[13], '*', 'event', cjson.encode(deleted))
 for _, event in ipairs(cjson.decode(ARGV[6])) do redis.call('XADD', KEYS[13], '*', 'event', event) end
 redis.call('ZREM', KEYS[5], id)

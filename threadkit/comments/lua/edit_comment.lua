@@ -18,7 +18,7 @@
 --
 -- Returns 'OK', 'GONE', 'LOCKED' or 'CHANGED'.
 
-local found = redis.call('HMGET', KEYS[1], 'status', 'updated_at', 'is_shadowed', 'content', 'page_id')
+local found = redis.call('HMGET', KEYS[1], 'status', 'updated_at', 'is_shadowed', 'content', 'page_id', 'is_unposted')
 if not found[1] or found[1] == 'deleted' then return 'GONE' end
 if redis.call('HGET', KEYS[2], 'locked') == 'true' then return 'LOCKED' end
 if found[5] ~= ARGV[6] then return 'CHANGED' end
@@ -32,6 +32,7 @@ if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
 if found[1] == 'approved' and found[3] ~= 'true' then
   redis.call('HSET', KEYS[2], 'updated_ms', ARGV[3])
   announce(KEYS[2], KEYS[3], KEYS[4], ARGV[7], { type = 'edit_comment', comment_id = ARGV[7] })
-  if ARGV[8] ~= '' then redis.call('XADD', KEYS[5], '*', 'event', ARGV[8]) end
 end
+-- When it is shown for the first time, all are told whom it names then.
+if ARGV[8] ~= '' and found[6] ~= 'true' then redis.call('XADD', KEYS[5], '*', 'event', ARGV[8]) end
 return 'OK'

@@ -39,7 +39,8 @@
 -- ARGV[10] log entry, as JSON; the status before is added. Of one whose action is 'unshadow' nothing is written down,
 --          because the log tells that the ban was lifted
 -- ARGV[11] events for the outbox, as a JSON list of texts
--- ARGV[12] event that a comment was posted, for the outbox: said once, when it is first shown
+-- ARGV[12] JSON list of two events for the outbox: that a comment was posted, when it is first shown, and that it can be
+--          seen again, when it is shown later
 -- ARGV[13] to close its reports, what their authors are told, as JSON; or ''
 -- ARGV[14] JSON list for what hangs on it: {id, created ms, up, down, hot}
 -- ARGV[15] JSON list of the comments above it, as for what hangs on it; needed when its parent is only a place
@@ -239,9 +240,9 @@ if is_shown ~= was_shown then
       announce(KEYS[2], KEYS[16], KEYS[17], ARGV[1], { type = 'delete_comment', comment_id = ARGV[1] })
     end
   end
-  if is_shown and record[7] == 'true' then
-    redis.call('HDEL', KEYS[1], 'is_unposted')
-    redis.call('XADD', KEYS[14], '*', 'event', ARGV[12])
+  if is_shown then
+    local is_first = redis.call('HDEL', KEYS[1], 'is_unposted') == 1
+    redis.call('XADD', KEYS[14], '*', 'event', cjson.decode(ARGV[12])[is_first and 1 or 2])
   end
 end
 

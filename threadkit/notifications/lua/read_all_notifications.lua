@@ -9,7 +9,7 @@
 
 local box = { all = KEYS[1], unread = KEYS[2], by_site = KEYS[3] }
 local done = 0
-for _, before in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+for _, before in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], 0, '+inf')) do
   local notice = cjson.decode(before)
   if not notice.read and notice.site_id == ARGV[1] then
     local after = string.gsub(before, '"read":false', '"read":true', 1)

@@ -11,7 +11,8 @@
 
 local is_repair = ARGV[1] == 'repair'
 local found = {}
-local texts = redis.pcall('ZRANGE', KEYS[1], 0, -1)
+-- Below zero stands what is set aside, which counts for nothing.
+local texts = redis.pcall('ZRANGEBYSCORE', KEYS[1], 0, '+inf')
 if texts.err then return found end -- no list at all, which is told elsewhere
 local all, by_site = 0, {}
 for _, text in ipairs(texts) do
