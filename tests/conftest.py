@@ -22,7 +22,7 @@ from threadkit import logs
 from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
 from threadkit.moderation.rules import LinksRule, RepeatedRule, ScreeningRules, TooFastRule
-from threadkit.settings import Accounts, BackupSettings, LimitSettings, Settings
+from threadkit.settings import Accounts, BackupSettings, LimitSettings, Settings, StoreTuning
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
 from threadkit.storage.client import Commands
 
@@ -120,6 +120,7 @@ def settings(short_folder: Path) -> Settings:
         accounts=accounts,
         limits=limits,
         backup=BackupSettings(enabled=False),  # a test's clock may go on by days
+        store=StoreTuning(silent_after_s=2.0),  # a busy machine keeps stores waiting too
     )
 
 

@@ -70,7 +70,10 @@ class Application:
             pages=self.services.page_rule,
         )
 
-        self.admission = Admission(self.fast_lane, settings=settings.limits, metrics=self.metrics)
+        store = self.services.store
+        self.admission = Admission(
+            self.fast_lane, settings=settings.limits, metrics=self.metrics, held_up=lambda: store.held_up
+        )
         self.services.outbox.is_server_busy = lambda: self.admission.is_busy
         self.intake = Intake(
             head_s=settings.limits.header_timeout_s,

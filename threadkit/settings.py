@@ -36,6 +36,7 @@ class StoreTuning(Struct, frozen=True, kw_only=True):
     wait_for_connection_s: Seconds = 2.0
     connect_timeout_s: Seconds = 2.0
     command_timeout_s: Seconds = 2.0
+    silent_after_s: Seconds = 0.25
     least_free_mb: Annotated[int, Meta(ge=0, le=10_000_000)] = 100
     binary: Annotated[str, Meta(min_length=1, max_length=4096)] = "bundled"
 

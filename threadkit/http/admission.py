@@ -53,8 +53,11 @@ class Waiting(Protocol):
 class Queue:
     """`at_once` are worked on, `most` have a place, those at work among them, and all others wait for one."""
 
-    def __init__(self, *, at_once: int, most: int, yields_to: "Queue | None" = None) -> None:
+    def __init__(
+        self, *, at_once: int, most: int, held_up: Callable[[], int], yields_to: "Queue | None" = None
+    ) -> None:
         self._at_once = at_once
+        self._held_up = held_up
         self._most = most
         self._yields_to = yields_to
         self._working = 0
@@ -97,7 +100,8 @@ class Queue:
     @property
     def _has_room(self) -> bool:
         yields = self._yields_to is not None and self._yields_to.was_just_at_work
-        return self._working < (min(FEW, self._at_once) if yields else self._at_once)
+        room = min(FEW, self._at_once) if yields else self._at_once
+        return self._working < room or self._working - self._held_up() < room
 
     @property
     def _has_place(self) -> bool:
@@ -117,12 +121,15 @@ class Queue:
 
 
 class Admission:
-    def __init__(self, app: ASGIApp, *, settings: LimitSettings, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, *, settings: LimitSettings, metrics: Metrics, held_up: Callable[[], int] = lambda: 0
+    ) -> None:
+        """`held_up` counts those at work who wait for a store that does not answer, and so keep nothing busy."""
         at_once = settings.requests_at_once
         most = max(at_once, settings.requests_in_a_burst)
         self._app = app
-        self._readers = Queue(at_once=READERS * at_once, most=READERS * most)
-        self._writers = Queue(at_once=at_once, most=most, yields_to=self._readers)
+        self._readers = Queue(at_once=READERS * at_once, most=READERS * most, held_up=held_up)
+        self._writers = Queue(at_once=at_once, most=most, held_up=held_up, yields_to=self._readers)
         self._refused = metrics.refused
 
     @property

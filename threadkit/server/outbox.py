@@ -39,7 +39,7 @@ async def _work(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     address = store_address(settings)
-    services = build(settings, open_keyring(settings), Store(address, settings.store))
+    services = build(settings, open_keyring(settings), Store(address, settings.store, refuses_silence=True))
     try:
         await check_store(services.store, services.keys, settings)
         await stamp_store(services.store.redis, services.keys, services.keyring, services.clock)

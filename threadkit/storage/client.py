@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -112,12 +113,22 @@ def _host(text: str, default_port: int) -> tuple[str, int]:
 
 
 class Store:
-    """The clients of one process: short commands together, and connections of their own for those who wait."""
+    """The clients of one process: short commands together, and connections of their own for those who wait.
 
-    def __init__(self, address: StoreAddress, tuning: StoreTuning) -> None:
+    With `refuses_silence`, nobody waits for a store that has not answered for a moment, as people should not. Chores and
+    commands wait, and give up later.
+    """
+
+    def __init__(self, address: StoreAddress, tuning: StoreTuning, *, refuses_silence: bool = False) -> None:
         self.address = address
         self._tuning = tuning
+        self._silent_after_s = tuning.silent_after_s if refuses_silence else math.inf
         self.redis: Commands = self._connect(socket_timeout=tuning.command_timeout_s, connections=tuning.connections)
+
+    @property
+    def held_up(self) -> int:
+        """How many commands wait for a store, or a part of it, that has given no answer for a moment."""
+        return int(getattr(self.redis, "held_up", 0))
 
     def waiting_client(self) -> Commands:
         """A client whose reads may block for as long as they like: Pub/Sub, streams."""
@@ -156,7 +167,12 @@ class Store:
         if address.topology == "cluster":
             nodes = [ClusterNode(host, port) for host, port in address.hosts]
             return SteadyCluster(
-                nodes, ssl=address.tls, turns=connections, turn_timeout_s=tuning.wait_for_connection_s, **common
+                nodes,
+                ssl=address.tls,
+                max_connections=connections,
+                timeout_s=socket_timeout or math.inf,
+                silent_after_s=math.inf if socket_timeout is None else self._silent_after_s,
+                **common,
             )
         pool_options: dict[str, Any] = {"max_connections": connections, "timeout": tuning.wait_for_connection_s}
         if address.topology == "sentinel":
@@ -183,7 +199,7 @@ class Store:
         in_turn = _InTurn(db=address.db, **pool_options, **common)
         if socket_timeout is None:
             return Redis(connection_pool=in_turn)
-        return LinedRedis(in_turn, timeout_s=socket_timeout)
+        return LinedRedis(in_turn, timeout_s=socket_timeout, silent_after_s=self._silent_after_s)
 
 
 async def close_client(client: Commands) -> None:

@@ -22,6 +22,8 @@ async def sees_it_well(node: ClusterNode) -> bool:
 async def guides(nodes: Iterable[ClusterNode]) -> list[ClusterNode]:
     """One that sees the cluster well, or if there is none whoever answers. All are asked at once."""
     asking = {asyncio.create_task(sees_it_well(node), name="cluster guide"): node for node in nodes}
+    for task in asking:
+        task.add_done_callback(_is_over)
     waiting = set(asking)
     answered: list[ClusterNode] = []
     trouble: BaseException | None = None
@@ -31,9 +33,8 @@ async def guides(nodes: Iterable[ClusterNode]) -> list[ClusterNode]:
             done, waiting = await asyncio.wait(waiting, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 break
-            errors = {task: task.exception() for task in done}  # of all, or asyncio would complain
-            for task, error in errors.items():
-                if error:
+            for task in done:
+                if error := task.exception():
                     trouble = error
                 elif task.result():
                     return [asking[task]]
@@ -47,3 +48,9 @@ async def guides(nodes: Iterable[ClusterNode]) -> list[ClusterNode]:
     if not answered:
         raise StoreConnectionError(f"No node of the cluster answers: {trouble}") from trouble
     return answered
+
+
+def _is_over(task: asyncio.Task[bool]) -> None:
+    """Whatever came of it: one that hangs may end, and not well, long after somebody else has answered."""
+    if not task.cancelled():
+        task.exception()

@@ -4,9 +4,14 @@ The library takes a connection out of a pool for every command, writes, and wait
 several times what the command does. Here whatever is asked in one turn of the event loop goes out in one write, and
 answers, which the store gives in order, find the one who asked. What needs a connection of its own (Pub/Sub, commands
 that block, transactions) still gets one from the pool.
+
+There is one line to a single store, and one to each primary of a cluster. One that has been silent for a while is not
+waited for: all who ask are refused at once, while the line goes on asking for a sign of life.
 """
 
 import asyncio
+import contextlib
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -24,6 +29,8 @@ Command = Sequence[Any]
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 READ_BYTES = 65_536
 IDLE_S = 15.0  # a connection that was silent for longer may be gone without a word, and is replaced
+TICK_S = 0.05
+SIGN_OF_LIFE_S = 0.5  # how long one question for it waits before the next
 
 _OWN_CONNECTION = frozenset(
     (
@@ -35,6 +42,10 @@ _OWN_CONNECTION = frozenset(
 """Commands that block, or change what later ones on the same connection mean."""
 
 _MORE = object()
+
+
+class StoreSilent(StoreConnectionError):
+    """The store, or this part of it, does not answer. What was asked before may have been done."""
 
 
 class _Asked:
@@ -51,21 +62,49 @@ class _Asked:
 
 
 class Line:
-    def __init__(self, connect: Callable[[], Awaitable[Streams]], *, timeout_s: float) -> None:
-        """`connect` gives a connection that has introduced itself, and on which nothing has been asked yet."""
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Streams]],
+        *,
+        timeout_s: float,
+        silent_after_s: float = math.inf,
+        on_trouble: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`connect` gives a connection that has introduced itself, and on which nothing has been asked yet. `on_trouble`
+        is called when the line falls silent, and again and again until it does not."""
         self._connect = connect
         self._timeout_s = timeout_s
+        self._silent_after_s = silent_after_s
+        self._on_trouble = on_trouble
         self._connection: asyncio.StreamWriter | None = None
         self._opening: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None
+        self._calling: asyncio.Task[None] | None = None
         self._unsent: deque[_Asked] = deque()
         self._sent: deque[_Asked] = deque()
         self._is_due = False
         self._watch: asyncio.TimerHandle | None = None
         self._heard_s = 0.0
+        # Counted in turns of our own loop: when that was held up, the answers may be there and only not read yet.
+        self._quiet_s = 0.0
+        self.is_silent = False
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._sent and not self._unsent and not self.is_silent
+
+    @property
+    def held_up(self) -> int:
+        """How many wait for a store that has given no answer for a moment."""
+        return sum(not asked.future.done() for asked in (*self._sent, *self._unsent)) if self._quiet_s else 0
 
     async def ask(self, commands: Sequence[Command]) -> list[Any]:
         """The answers, errors among them as they are. Whoever stops waiting disturbs nobody."""
+        if self.is_silent:
+            raise StoreSilent("The store does not answer.")
+        return await self._ask(commands)
+
+    async def _ask(self, commands: Sequence[Command]) -> list[Any]:
         loop = asyncio.get_running_loop()
         asked = _Asked([_packed(command) for command in commands], loop.time(), loop.create_future())
         self._unsent.append(asked)
@@ -73,11 +112,17 @@ class Line:
             self._is_due = True
             loop.call_soon(self._send)
         if self._watch is None:
-            self._watch = loop.call_later(self._timeout_s, self._look_at_the_oldest)
+            self._watch = loop.call_later(TICK_S, self._look)
         return await asked.future
 
+    def start_anew(self) -> None:
+        """Leave the connection for another one, because it leads where nobody should write any more."""
+        self._stop_opening()
+        self._break(StoreConnectionError("Another node of the store has taken over."))
+
     async def close(self) -> None:
-        tasks = [task for task in (self._opening, self._reading) if task is not None]
+        self.is_silent = False
+        tasks = [task for task in (self._opening, self._reading, self._calling) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -129,6 +174,7 @@ class Line:
             while data := await stream.read(READ_BYTES):
                 reader.feed(data)
                 self._heard_s = loop.time()
+                self._quiet_s, self.is_silent = 0.0, False
                 while (answer := reader.gets()) is not _MORE:
                     self._give(answer)
         except (OSError, RedisError, UnicodeDecodeError) as trouble:
@@ -146,22 +192,39 @@ class Line:
             if not asked.future.done():
                 asked.future.set_result(asked.answers)
 
-    def _look_at_the_oldest(self) -> None:
+    def _look(self) -> None:
         self._watch = None
-        waiting = self._sent or self._unsent
-        if not waiting:
+        if not self._sent and not self._unsent:
+            self._quiet_s = 0.0
             return
+        self._quiet_s += TICK_S
+        if self._quiet_s >= self._silent_after_s and not self.is_silent:
+            self._fall_silent()
         loop = asyncio.get_running_loop()
-        left_s = waiting[0].at_s + self._timeout_s - loop.time()
-        if left_s <= 0:
+        waiting = self._sent or self._unsent
+        if waiting and waiting[0].at_s + self._timeout_s <= loop.time():
             # Later answers cannot overtake it, so nobody gets one on this connection.
-            if self._opening is not None:
-                self._opening.cancel()
-                self._opening = None
+            self._stop_opening()
             self._break(StoreTimeoutError("The store took too long to answer."), also_unsent=not self._sent)
-            left_s = self._timeout_s
         if self._sent or self._unsent:
-            self._watch = loop.call_later(left_s, self._look_at_the_oldest)
+            self._watch = loop.call_later(TICK_S, self._look)
+
+    def _fall_silent(self) -> None:
+        """Tell all who wait, and go on listening: the answers may come, and then it is not silent any more."""
+        self.is_silent = True
+        for asked in (*self._sent, *self._unsent):
+            if not asked.future.done():
+                asked.future.set_exception(StoreSilent("The store took too long to answer."))
+        if self._calling is None or self._calling.done():
+            self._calling = asyncio.create_task(self._call(), name="store line")
+
+    async def _call(self) -> None:
+        while self.is_silent:
+            self._on_trouble()
+            with contextlib.suppress(RedisError, OSError, TimeoutError):
+                async with asyncio.timeout(SIGN_OF_LIFE_S):
+                    await self._ask([("PING",)])
+            await asyncio.sleep(TICK_S)
 
     def _break(self, error: Exception, *, also_unsent: bool = False) -> None:
         """Tell everybody whose answer is lost; what was not sent yet goes over the next connection."""
@@ -177,6 +240,11 @@ class Line:
             self._is_due = True
             asyncio.get_running_loop().call_soon(self._send)
 
+    def _stop_opening(self) -> None:
+        if self._opening is not None:
+            self._opening.cancel()
+            self._opening = None
+
     def _hang_up(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -189,17 +257,21 @@ class Line:
 class LinedRedis(Redis):
     """The library's client, with its commands on one line."""
 
-    def __init__(self, pool: ConnectionPool, *, timeout_s: float) -> None:
+    def __init__(self, pool: ConnectionPool, *, timeout_s: float, silent_after_s: float = math.inf) -> None:
         super().__init__(connection_pool=pool)
-        self.line = Line(self._introduced, timeout_s=timeout_s)
+        self.line = Line(self._introduced, timeout_s=timeout_s, silent_after_s=silent_after_s)
+
+    @property
+    def held_up(self) -> int:
+        return self.line.held_up
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
-        if args[0] in _OWN_CONNECTION or NEVER_DECODE in options or EMPTY_RESPONSE in options:
+        if needs_a_connection(args, options):
             return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         (answer,) = await self.line.ask([args])
         if isinstance(answer, Exception):
             raise answer
-        return _understood(self.response_callbacks, args[0], answer, options)
+        return understood(self.response_callbacks, args[0], answer, options)
 
     def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:
         if transaction:
@@ -211,12 +283,7 @@ class LinedRedis(Redis):
         await super().aclose(close_connection_pool)
 
     async def _introduced(self) -> Streams:
-        """The library knows how to connect, encrypt and sign in; what comes after that is ours."""
-        connection: Any = self.connection_pool.make_connection()  # type: ignore[no-untyped-call]
-        await connection.connect()
-        streams = connection._reader, connection._writer  # noqa: SLF001
-        connection._reader = connection._writer = None  # noqa: SLF001
-        return streams
+        return await introduced(self.connection_pool.make_connection())  # type: ignore[no-untyped-call]
 
 
 class _LinedPipeline(Pipeline):
@@ -235,11 +302,24 @@ class _LinedPipeline(Pipeline):
             return [
                 answer
                 if isinstance(answer, Exception)
-                else _understood(self.response_callbacks, args[0], answer, options)
+                else understood(self.response_callbacks, args[0], answer, options)
                 for answer, (args, options) in zip(answers, stack, strict=True)
             ]
         finally:
             await self.reset()  # type: ignore[no-untyped-call]
+
+
+async def introduced(connection: Any) -> Streams:
+    """The library knows how to connect, encrypt and sign in; what comes after that is ours."""
+    await connection.connect()
+    streams = connection._reader, connection._writer  # noqa: SLF001
+    connection._reader = connection._writer = None  # noqa: SLF001
+    return streams
+
+
+def needs_a_connection(args: Sequence[Any], options: Any) -> bool:
+    """Whether a command cannot share one with others."""
+    return args[0] in _OWN_CONNECTION or NEVER_DECODE in options or EMPTY_RESPONSE in options
 
 
 def _packed(command: Command) -> bytes:
@@ -252,7 +332,7 @@ def _packed(command: Command) -> bytes:
     return packed
 
 
-def _understood(callbacks: Any, name: Any, answer: Any, options: Any) -> Any:
+def understood(callbacks: Any, name: Any, answer: Any, options: Any) -> Any:
     """An answer in the shape that the library promises for the command."""
     callback = callbacks.get(name)
     if callback is None:

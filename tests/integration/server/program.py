@@ -29,6 +29,8 @@ def free_port() -> int:
 
 # Tests are quicker than people; what limits do has tests of its own.
 UNLIMITED = {"THREADKIT_LIMITS_ENABLED": "false", "THREADKIT_LIMITS_REQUESTS_AT_ONCE": "1000"}
+# A busy machine keeps stores waiting too.
+PATIENT = {"THREADKIT_STORE_SILENT_AFTER_S": "2"}
 
 
 # Whatever the terminal of whoever runs the tests speaks.
@@ -39,7 +41,7 @@ def environment(**more: str) -> dict[str, str]:
     # A server that may not keep what it compiled starts a third slower.
     own = ("THREADKIT_", "REDIS_", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
-    return kept | UNLIMITED | IN_ENGLISH | more
+    return kept | UNLIMITED | PATIENT | IN_ENGLISH | more
 
 
 @dataclass

@@ -9,10 +9,11 @@ from redis.exceptions import ConnectionError as StoreConnectionError
 from redis.exceptions import DataError, ResponseError
 from redis.exceptions import TimeoutError as StoreTimeoutError
 
+from tests.wait import until
 from threadkit.settings import StoreTuning
 from threadkit.storage.bundled import BundledStore
 from threadkit.storage.client import Commands, Store, close_client
-from threadkit.storage.line import LinedRedis
+from threadkit.storage.line import LinedRedis, StoreSilent
 
 BUSY = "redis.call('SETEX', KEYS[1], 1, (redis.call('GET', KEYS[1]) or 0) + 1) for i = 1, 4e7 do end"
 
@@ -97,6 +98,39 @@ async def test_whatever_stands_behind_what_takes_too_long_is_given_up_too(redis:
     finally:
         await store.close()
     await redis.delete("tests:busy")
+
+
+async def test_nobody_waits_for_a_store_that_is_silent_and_it_is_found_again(
+    bundled: BundledStore, redis: Redis
+) -> None:
+    store = Store(bundled.address, StoreTuning(silent_after_s=0.2), refuses_silence=True)
+    loop = asyncio.get_running_loop()
+    try:
+        await store.redis.ping()
+        await redis.client_pause(1500)
+        began = loop.time()
+        assert store.held_up == 0
+        found = await asyncio.gather(*(store.redis.ping() for _ in range(3)), return_exceptions=True)
+        assert [type(error) for error in found] == [StoreSilent] * 3
+        assert loop.time() - began < 1
+        asked = loop.time()
+        with pytest.raises(StoreSilent):
+            await store.redis.ping()
+        assert loop.time() - asked < 0.05
+        await until(store.ping, "the store to be asked again", seconds=5)
+        assert loop.time() - began > 1
+    finally:
+        await store.close()
+
+
+async def test_a_command_line_waits_for_a_store_that_is_silent(bundled: BundledStore, redis: Redis) -> None:
+    store = Store(bundled.address, StoreTuning(silent_after_s=0.1))
+    try:
+        await store.redis.ping()
+        await redis.client_pause(500)
+        assert await store.redis.ping()
+    finally:
+        await store.close()
 
 
 async def test_a_store_that_is_away_is_said_at_once(bundled: BundledStore) -> None:

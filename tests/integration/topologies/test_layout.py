@@ -43,8 +43,7 @@ async def learn_again(client: Any) -> None:
     before = client.nodes_manager._epoch
 
     async def is_learnt() -> bool:
-        client.learn_again()
-        await client.initialize()
+        await client.learn()
         return bool(client.nodes_manager._epoch > before)
 
     await until(is_learnt, "the layout")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from redis.asyncio.cluster import ClusterNode
 from redis.exceptions import ConnectionError as StoreConnectionError
-from redis.exceptions import RedisError
 
 from tests.integration.topologies.nodes import on_cluster
 from tests.integration.topologies.servers import Cluster, free_ports
@@ -85,19 +84,3 @@ async def test_a_pipeline_that_finds_a_node_dead_makes_the_client_look_where_its
 
     assert not await is_answered()
     await until(is_answered, "the pipeline to find the way", seconds=3)
-
-
-async def test_a_line_closed_under_somebody_is_a_lost_connection(client: Any, topology: Cluster) -> None:
-    """After a failure the library closes idle connections, and somebody may have taken one of them that moment."""
-    port = topology.home_of("a key").port
-    (node,) = [node for node in client.get_primaries() if node.port == port]
-    answers: list[Any] = []
-    for turns in range(60):
-        closing = asyncio.create_task(node.disconnect_free_connections())
-        asking = []
-        for _ in range(turns % 6):
-            await asyncio.sleep(0)
-            asking += [asyncio.create_task(client.get("a key")) for _ in range(3)]
-        answers += await asyncio.gather(*asking, return_exceptions=True)
-        await closing
-    assert {type(answer) for answer in answers if not isinstance(answer, RedisError)} == {type(None)}
