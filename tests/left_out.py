@@ -9,7 +9,7 @@ from tests.stores import KIND
 OWN_STORE = "uses no store, or one of its own"
 
 _CUT = "cuts the path to the one socket of the bundled store"
-_ONE_LINE = "is about the line to a single server, which is used nowhere else"
+_ONE_LINE = "holds up and counts the connections of a single server"
 _STANDALONE = "says what is reported of a single server"
 _ONE_NODE = "sets up or asks one node, where a cluster has six"
 _NO_SITE = "breaks a key before there is a site whose tag it could have"

@@ -21,7 +21,8 @@ from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
 from threadkit.settings import Settings
 from threadkit.sites.model import AuthSettings, NewSite, SiteSettings
-from threadkit.storage.client import ASK_SENTINELS_EVERY_S, parse_url
+from threadkit.storage.client import parse_url
+from threadkit.storage.sentinel import ASK_EVERY_S
 
 IS_LONG = bool(os.environ.get("THREADKIT_SOAK"))
 TIMES = 20 if IS_LONG else 1
@@ -90,7 +91,7 @@ async def test_a_primary_that_is_alone_confirms_no_longer_than_it_is_said(
         )
         assert not [change for change in gone if change < load.replicated]
         assert back_s < BACK_WITHIN_S
-        bound_s = failed_over_s + ASK_SENTINELS_EVERY_S + 1
+        bound_s = failed_over_s + ASK_EVERY_S + 1
         assert last_s < (min(bound_s, MAX_LAG_S + 2) if is_bounded else bound_s) + LEEWAY_S
 
 

@@ -1,17 +1,15 @@
 """Connections to the store, for each of the three ways it can be set up."""
 
 import asyncio
-import contextlib
 import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from redis.asyncio import ConnectionPool, Redis, RedisCluster, Sentinel
+from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import SentinelConnectionPool
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
@@ -19,13 +17,12 @@ from threadkit.errors import CannotStart
 from threadkit.settings import StoreTuning
 from threadkit.storage.cluster import SteadyCluster
 from threadkit.storage.line import LinedRedis
-from threadkit.storage.turns import Turns
+from threadkit.storage.sentinel import SentinelPool, Sentinels, WatchedRedis
+from threadkit.storage.turns import InTurn
 
 Commands: TypeAlias = (
     Any  # Redis | RedisCluster: their stubs disagree on what awaits, so calls are typed where they are made
 )
-
-ASK_SENTINELS_EVERY_S = 1.0
 
 Topology = Literal["standalone", "sentinel", "cluster"]
 
@@ -148,7 +145,7 @@ class Store:
     def has_left(self, connection: Any) -> bool:
         """Whether a connection leads to a primary that sentinels have replaced since."""
         pool = None if self.address.topology == "cluster" else self.redis.connection_pool
-        return isinstance(pool, _SentinelPool) and pool.has_left(connection)
+        return isinstance(pool, SentinelPool) and pool.has_left(connection)
 
     def _connect(self, *, socket_timeout: float | None, connections: int) -> Commands:
         address, tuning = self.address, self._tuning
@@ -184,11 +181,11 @@ class Store:
                 # One that does not answer is passed over at once: the next one knows the same.
                 "retry": Retry(NoBackoff(), 0),
             }
-            sentinel = Sentinel(list(address.hosts), sentinel_kwargs=sentinel_options)  # type: ignore[no-untyped-call]
-            pool: Any = _SentinelPool(
-                address.master, sentinel, db=address.db, ssl=address.tls, **pool_options, **common
-            )
-            return Redis(connection_pool=pool)
+            sentinels = Sentinels(address.hosts, address.master, **sentinel_options)
+            pool = SentinelPool(sentinels, db=address.db, ssl=address.tls, **pool_options, **common)
+            if socket_timeout is None:
+                return Redis(connection_pool=pool)
+            return WatchedRedis(pool, timeout_s=socket_timeout, silent_after_s=self._silent_after_s)
         if address.path:
             common |= {"connection_class": UnixDomainSocketConnection, "path": address.path}
         else:
@@ -196,7 +193,7 @@ class Store:
             common |= {"host": host, "port": port}
             if address.tls:
                 common |= {"connection_class": SSLConnection}
-        in_turn = _InTurn(db=address.db, **pool_options, **common)
+        in_turn = InTurn(db=address.db, **pool_options, **common)
         if socket_timeout is None:
             return Redis(connection_pool=in_turn)
         return LinedRedis(in_turn, timeout_s=socket_timeout, silent_after_s=self._silent_after_s)
@@ -208,67 +205,6 @@ async def close_client(client: Commands) -> None:
         await client.end()
         return
     await client.aclose()
-    if isinstance(client.connection_pool, _SentinelPool):
-        await client.connection_pool.stop_asking()
     await client.connection_pool.disconnect()
-    if isinstance(client.connection_pool, SentinelConnectionPool):
-        for sentinel in client.connection_pool.sentinel_manager.sentinels:
-            await sentinel.aclose()
-
-
-class _InTurn(ConnectionPool):
-    """The library's pools raise when they are full, or let newcomers overtake those who wait until these give up. Here
-    commands wait in line."""
-
-    def __init__(self, *args: Any, timeout: float, max_connections: int, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs, max_connections=max_connections)  # type: ignore[misc]
-        self._turns = Turns(max_connections, timeout)
-
-    async def get_connection(self, *args: Any, **kwargs: Any) -> Any:
-        await self._turns.take()
-        try:
-            return await super().get_connection(*args, **kwargs)  # type: ignore[no-untyped-call]
-        except BaseException:
-            self._turns.give_back()
-            raise
-
-    async def release(self, connection: Any) -> None:
-        try:
-            await super().release(connection)
-        finally:
-            self._turns.give_back()
-
-
-class _SentinelPool(_InTurn, SentinelConnectionPool):
-    """In turn, to whoever is the primary now. The library finds out when it makes a connection; but a primary that was
-    replaced because the others cannot reach it may still be reached by us, and goes on confirming what will be thrown
-    away. So the sentinels are asked all the time."""
-
-    _asking: asyncio.Task[None] | None = None
-
-    async def get_connection(self, *args: Any, **kwargs: Any) -> Any:
-        if self._asking is None:
-            self._asking = asyncio.create_task(self._keep_asking(), name="sentinels")
-        return await super().get_connection(*args, **kwargs)
-
-    async def release(self, connection: Any) -> None:
-        if self.has_left(connection):
-            await connection.disconnect()
-        await super().release(connection)
-
-    def has_left(self, connection: Any) -> bool:
-        """Whether a connection leads to one that is not the primary any more."""
-        return self.master_address not in (None, (connection.host, connection.port))
-
-    async def stop_asking(self) -> None:
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.wait({self._asking})
-            self._asking = None
-
-    async def _keep_asking(self) -> None:
-        while True:
-            await asyncio.sleep(ASK_SENTINELS_EVERY_S)
-            # Without sentinels we stay where we are; whoever needs a new connection says that there are none.
-            with contextlib.suppress(RedisError, OSError, TimeoutError):
-                await self.get_master_address()  # type: ignore[no-untyped-call]
+    if isinstance(client.connection_pool, SentinelPool):
+        await client.connection_pool.close()

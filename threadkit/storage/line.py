@@ -22,7 +22,7 @@ from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.client import Pipeline
 from redis.client import EMPTY_RESPONSE, NEVER_DECODE
 from redis.exceptions import ConnectionError as StoreConnectionError
-from redis.exceptions import DataError, InvalidResponse, RedisError
+from redis.exceptions import DataError, InvalidResponse, ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as StoreTimeoutError
 
 Command = Sequence[Any]
@@ -71,7 +71,7 @@ class Line:
         on_trouble: Callable[[], None] = lambda: None,
     ) -> None:
         """`connect` gives a connection that has introduced itself, and on which nothing has been asked yet. `on_trouble`
-        is called when the line falls silent, and again and again until it does not."""
+        is called when the line is or stays silent, and when it leads to a replica."""
         self._connect = connect
         self._timeout_s = timeout_s
         self._silent_after_s = silent_after_s
@@ -88,6 +88,8 @@ class Line:
         # Counted in turns of our own loop: when that was held up, the answers may be there and only not read yet.
         self._quiet_s = 0.0
         self.is_silent = False
+        self.is_held = False
+        """Whether all who ask are refused for now, because what they change would be lost."""
 
     @property
     def is_idle(self) -> bool:
@@ -100,8 +102,8 @@ class Line:
 
     async def ask(self, commands: Sequence[Command]) -> list[Any]:
         """The answers, errors among them as they are. Whoever stops waiting disturbs nobody."""
-        if self.is_silent:
-            raise StoreSilent("The store does not answer.")
+        if self.is_silent or self.is_held:
+            raise StoreSilent("The store does not answer." if self.is_silent else "The primary is being replaced.")
         return await self._ask(commands)
 
     async def _ask(self, commands: Sequence[Command]) -> list[Any]:
@@ -150,8 +152,14 @@ class Line:
         try:
             stream, connection = await self._connect()
         except (RedisError, OSError) as error:
-            self._opening = None
-            self._break(error, also_unsent=True)
+            if self._opening is asyncio.current_task():
+                self._opening = None
+                self._break(error, also_unsent=True)
+            return
+        if (
+            self._opening is not asyncio.current_task()
+        ):  # given up meanwhile; the library has swallowed the cancellation
+            connection.transport.abort()
             return
         self._opening = None
         self._connection = connection
@@ -185,6 +193,8 @@ class Line:
     def _give(self, answer: Any) -> None:
         if isinstance(answer, hiredis.PushNotification):  # nobody asked
             return
+        if isinstance(answer, ReadOnlyError):
+            self._on_trouble()
         asked = self._sent[0]
         asked.answers.append(answer)
         if len(asked.answers) == asked.count:
@@ -257,9 +267,16 @@ class Line:
 class LinedRedis(Redis):
     """The library's client, with its commands on one line."""
 
-    def __init__(self, pool: ConnectionPool, *, timeout_s: float, silent_after_s: float = math.inf) -> None:
+    def __init__(
+        self,
+        pool: ConnectionPool,
+        *,
+        timeout_s: float,
+        silent_after_s: float = math.inf,
+        on_trouble: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(connection_pool=pool)
-        self.line = Line(self._introduced, timeout_s=timeout_s, silent_after_s=silent_after_s)
+        self.line = Line(self._introduced, timeout_s=timeout_s, silent_after_s=silent_after_s, on_trouble=on_trouble)
 
     @property
     def held_up(self) -> int:

@@ -89,6 +89,7 @@ async def test_a_lost_connection_is_told_to_those_who_wait_and_replaced(lined: C
 async def test_whatever_stands_behind_what_takes_too_long_is_given_up_too(redis: Redis, bundled: BundledStore) -> None:
     store = Store(bundled.address, StoreTuning(command_timeout_s=0.05))
     try:
+        await until(store.ping, "a connection")
         found = await asyncio.gather(
             store.redis.eval(BUSY, 1, "tests:busy"), store.redis.get("tests:busy"), return_exceptions=True
         )

@@ -21,7 +21,7 @@ from threadkit.settings import LimitSettings, Settings, StoreTuning
 from threadkit.sites.model import NewSite
 
 HANGS_S = 1.5  # and not as long as the nodes are patient with each other
-PER_SECOND = 60
+PER_SECOND = 30  # so in two seconds more than there are places
 # What a request waits that began when nobody was waited for any more; a busy machine takes its time.
 AT_ONCE_S = 0.25
 
@@ -47,7 +47,7 @@ class Visitors:
 
     site: NewSite
     people: list[Person]
-    answers: list[tuple[float, float, int]] = field(default_factory=list)
+    answers: list[tuple[float, float, str]] = field(default_factory=list)
     """When each began, how long it took, and what was answered."""
 
     async def come(self, seconds: float) -> None:
@@ -62,8 +62,9 @@ class Visitors:
         began = time.monotonic()
         page = {"page_url": f"https://{self.site.site.domain}/", "content": f"number {number} at {began}"}
         answer = await self.people[number % len(self.people)].call("POST", "/v1/comments", page)
-        assert answer.status_code in (200, 503), answer.text
-        self.answers.append((began, time.monotonic() - began, answer.status_code))
+        said = answer.json().get("code", "posted")
+        assert said in ("posted", "store_unavailable", "busy"), answer.text
+        self.answers.append((began, time.monotonic() - began, said))
 
 
 @on_cluster
@@ -74,11 +75,12 @@ async def test_a_primary_that_hangs_costs_the_sites_of_the_others_nothing(
     here = Visitors(*await everybody_at(topology, app, http, ill, "here", count=4))
     elsewhere = Visitors(*await everybody_at(topology, app, http, well, "elsewhere", count=4))
     await asyncio.gather(here.come(0.3), elsewhere.come(0.3))
-    assert {status for _, _, status in here.answers + elsewhere.answers} == {200}
+    assert {said for _, _, said in here.answers + elsewhere.answers} == {"posted"}
     began = time.monotonic()
     with hanging(ill):
         await asyncio.gather(here.come(HANGS_S), elsewhere.come(HANGS_S))
-    assert {status for _, _, status in elsewhere.answers} == {200}
+    assert {said for _, _, said in elsewhere.answers} == {"posted"}
+    assert "store_unavailable" in {said for _, _, said in here.answers}
     late = [took for at, took, _ in here.answers if at > began + 0.5]
     assert late
     assert max(late) < AT_ONCE_S, "who comes to the shard that hangs is not told at once"
