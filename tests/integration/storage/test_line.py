@@ -15,7 +15,7 @@ from threadkit.storage.bundled import BundledStore
 from threadkit.storage.client import Commands, Store, close_client
 from threadkit.storage.line import LinedRedis, StoreSilent
 
-BUSY = "redis.call('SETEX', KEYS[1], 1, (redis.call('GET', KEYS[1]) or 0) + 1) for i = 1, 4e7 do end"
+BUSY = "redis.call('SETEX', KEYS[1], 60, (redis.call('GET', KEYS[1]) or 0) + 1) for i = 1, 4e7 do end"
 
 
 @pytest.fixture

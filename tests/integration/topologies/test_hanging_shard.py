@@ -20,6 +20,7 @@ from threadkit.app import Application
 from threadkit.settings import LimitSettings, Settings, StoreTuning
 from threadkit.sites.model import NewSite
 
+pytestmark = [on_cluster, pytest.mark.prove]
 HANGS_S = 1.5  # and not as long as the nodes are patient with each other
 PER_SECOND = 30  # so in two seconds more than there are places
 # What a request waits that began when nobody was waited for any more; a busy machine takes its time.
@@ -67,7 +68,6 @@ class Visitors:
         self.answers.append((began, time.monotonic() - began, said))
 
 
-@on_cluster
 async def test_a_primary_that_hangs_costs_the_sites_of_the_others_nothing(
     app: Application, http: httpx.AsyncClient, topology: Cluster
 ) -> None:

@@ -84,3 +84,24 @@ async def test_a_pipeline_that_finds_a_node_dead_makes_the_client_look_where_its
 
     assert not await is_answered()
     await until(is_answered, "the pipeline to find the way", seconds=3)
+
+
+async def test_who_waits_for_one_shard_takes_no_place_from_those_of_another(topology: Cluster) -> None:
+    store = Store(parse_url(topology.url), StoreTuning(connections=4, wait_for_connection_s=0.1, command_timeout_s=30))
+    hanging = topology.home_of("a key")
+    elsewhere = next(key for key in map(str, range(100)) if topology.home_of(key) is not hanging)
+    try:
+        await store.redis.get("a key")
+        hanging.ask("CLIENT PAUSE", 60_000, "WRITE")
+        waiting = [asyncio.create_task(store.redis.set("a key", number)) for number in range(40)]
+        async with store.redis.pipeline(transaction=False) as pipe:
+            pipe.get(elsewhere)
+            assert await pipe.execute() == [None]
+        assert await store.redis.get(elsewhere) is None
+        assert not any(task.done() for task in waiting)
+        hanging.ask("CLIENT UNPAUSE")
+        assert await asyncio.gather(*waiting) == [True] * 40
+        await store.redis.delete("a key")
+    finally:
+        hanging.ask("CLIENT UNPAUSE")
+        await store.close()
