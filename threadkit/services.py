@@ -40,6 +40,7 @@ class Services(Base, Accounts, Reading, Judging, Writing, Moderating, Live, Care
             await self.hub.start()
             await self.backups.start()
             await self.unfinished.start()
+            await self.erasures.start()
 
     async def stop(self) -> None:
         """In this order, and each whatever became of the others."""
@@ -50,7 +51,7 @@ class Services(Base, Accounts, Reading, Judging, Writing, Moderating, Live, Care
             stack.push_async_callback(self.outside.close)
             for part in (
                 *(self.listener, self.office, self.outbox, self.tally, self.request_limits),
-                *(self.reranker, self.deletions, self.hub, self.backups, self.unfinished),
+                *(self.reranker, self.deletions, self.hub, self.backups, self.unfinished, self.erasures),
             ):
                 stack.push_async_callback(part.stop)
 

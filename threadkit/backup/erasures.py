@@ -11,7 +11,6 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from threadkit.clock import Clock
 from threadkit.comments.service import CommentService
 from threadkit.ids import CommentId, SiteId, UserId
 from threadkit.users.queries import UserQueries
@@ -23,9 +22,10 @@ FILE = "erased.jsonl"
 
 
 class Erasure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A whole account, or one comment of a site."""
+    """A whole account, or one comment of a site. With neither it says which server keeps the file."""
 
     at_ms: int
+    server: str | None = None
     user_id: UserId | None = None
     site_id: SiteId | None = None
     comment_id: CommentId | None = None
@@ -34,17 +34,10 @@ class Erasure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ErasureJournal:
     """A file beside the backups, a line for each; only ever added to."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        self._path = folder / FILE
-        self._clock = clock
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
 
-    async def note_user(self, user_id: UserId) -> None:
-        await self._note(Erasure(at_ms=self._clock.now_ms(), user_id=user_id))
-
-    async def note_comment(self, site_id: SiteId, comment_id: CommentId) -> None:
-        await self._note(Erasure(at_ms=self._clock.now_ms(), site_id=site_id, comment_id=comment_id))
-
-    async def _note(self, erasure: Erasure) -> None:
+    async def note(self, erasure: Erasure) -> None:
         try:
             await asyncio.to_thread(self._append, msgspec.json.encode(erasure) + b"\n")
         except OSError as error:  # nothing is kept from being deleted by a full disk
@@ -52,7 +45,7 @@ class ErasureJournal:
 
     def since(self, ms: int) -> Iterator[Erasure]:
         try:
-            lines = self._path.read_bytes().splitlines()
+            lines = self.path.read_bytes().splitlines()
         except FileNotFoundError:
             return
         for line in lines:
@@ -64,8 +57,8 @@ class ErasureJournal:
                 yield erasure
 
     def _append(self, line: bytes) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             os.write(descriptor, line)
             os.fsync(descriptor)

@@ -175,9 +175,11 @@ def restore(file: Path, new_secret: bool, passphrase_file: Path | None, as_json:
         raise BackupFailed(f"A server is running with the data folder {settings.data_folder.resolve()}. Stop it first.")
     passphrase = passphrase_for(file, settings, passphrase_file)
     with _progress("Restoring", is_shown=not as_json) as show:
-        header, erased = asyncio.run(_restore(settings, file, passphrase, new_secret, show))
+        header, erased, missing = asyncio.run(_restore(settings, file, passphrase, new_secret, show))
     if as_json:
-        print_json({"file": str(file), "keys": header.keys, "erased_again": erased._asdict()})
+        print_json(
+            {"file": str(file), "keys": header.keys, "erased_again": erased._asdict(), "journals_missing": missing}
+        )
         return
     out.print(f"Everything is back, as it was on {iso(header.started_ms)}: {_contents(header)}.")
     if any(erased):
@@ -185,13 +187,20 @@ def restore(file: Path, new_secret: bool, passphrase_file: Path | None, as_json:
             "What people have deleted since is deleted again: "
             f"accounts: {erased.accounts:,}, comments of others: {erased.comments:,}."
         )
+    if missing:
+        out.print(
+            f"Not found: the erased.jsonl of {', '.join(missing)}. Each server's journal holds what all of them erased, as "
+            "long as it ran. If one of these ran on after the one that was read here stopped, put its erased.jsonl "
+            "beside the backup and restore once more into an empty store, or what it erased then is back.",
+            markup=False,
+        )
     if new_secret or not header.has_secrets:
         out.print("Everybody has to sign in again.")
 
 
 async def _restore(
     settings: Settings, file: Path, passphrase: str | None, new_secret: bool, show: Show
-) -> tuple[Header, ErasedAgain]:
+) -> tuple[Header, ErasedAgain, list[str]]:
     async with _open_unstamped(settings) as services:
         service = RestoreService(
             store=services.store,
@@ -204,15 +213,16 @@ async def _restore(
             await services.rebuild.run(site_id=None, is_check=False, on_progress=show)
         # Where this server notes them, and where the one that made the backup did.
         folders = {folder.resolve() for folder in (settings.backup_folder, file.parent)}
-        journals = [ErasureJournal(folder, services.clock) for folder in folders]
+        noted = [erasure for folder in folders for erasure in ErasureJournal(folder).since(0)]
         erased = await erase_again(
-            [erasure for journal in journals for erasure in journal.since(header.started_ms)],
+            [erasure for erasure in noted if erasure.at_ms >= header.started_ms],
             users=services.users,
             queries=services.user_queries,
             comments=services.comments,
         )
+        missing = await services.erasures.not_among(noted)
         await service.finish()
-    return header, erased
+    return header, erased, missing
 
 
 @contextlib.asynccontextmanager

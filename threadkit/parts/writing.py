@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from threadkit.backup.erasures import ErasureJournal
+from threadkit.backup.shared_erasures import SharedErasures
 from threadkit.backup.unfinished import UnfinishedErasures
 from threadkit.comments.leaving import Leaving
 from threadkit.comments.service import CommentService
@@ -23,13 +24,14 @@ class Writing:
     comments: CommentService
     votes: VoteService
     users: UserService
-    erasures: ErasureJournal
+    erasures: SharedErasures
     unfinished: UnfinishedErasures
 
 
 def build_writing(base: Base, accounts: Accounts, reading: Reading, judging: Judging) -> Writing:
     redis, keys, clock, settings = base.redis, base.keys, base.clock, base.settings
-    erasures = ErasureJournal(settings.backup_folder, clock)
+    journal = ErasureJournal(settings.backup_folder)
+    erasures = SharedErasures(journal=journal, redis=redis, keys=keys, keyring=base.keyring, clock=clock)
     users = _users(base, accounts, reading, judging, erasures)
 
     Recounting(
@@ -75,11 +77,11 @@ def build_writing(base: Base, accounts: Accounts, reading: Reading, judging: Jud
         ),
         users=users,
         erasures=erasures,
-        unfinished=UnfinishedErasures(journal=erasures, users=users, queries=accounts.user_queries, clock=clock),
+        unfinished=UnfinishedErasures(journal=journal, users=users, queries=accounts.user_queries, clock=clock),
     )
 
 
-def _users(base: Base, accounts: Accounts, reading: Reading, judging: Judging, erasures: ErasureJournal) -> UserService:
+def _users(base: Base, accounts: Accounts, reading: Reading, judging: Judging, erasures: SharedErasures) -> UserService:
     redis, keys, clock = base.redis, base.keys, base.clock
     traces = Leaving(
         redis=redis,

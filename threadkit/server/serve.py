@@ -97,7 +97,8 @@ async def _prepare(settings: Settings, keyring: Keyring) -> tuple[Site, str | No
         site, secret_key = await services.setup.first_site()
         if settings.demo:
             await SampleThreads(services).fill(site)
-        owner_link = None if await services.setup.has_owner(site) else await services.setup.owner_link()
+        has_owner = await services.setup.has_owner(site)
+        owner_link = None if has_owner else await services.setup.owner_link(beside_others=True)
         return site, secret_key, owner_link, health
     finally:
         await store.close()

@@ -1,6 +1,6 @@
 """Makes the first site and hands out the one-time link for its owner."""
 
-import hmac
+import asyncio
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -9,13 +9,13 @@ from msgspec import Struct
 
 from threadkit.clock import Clock, iso
 from threadkit.errors import ApiKeyTaken, NotFound, SiteTaken
-from threadkit.ids import UserId, digest, new_uuid
+from threadkit.ids import SiteId, UserId, digest, new_uuid
 from threadkit.settings import Settings
+from threadkit.setup.scripts import AddOwnerLink, ClaimFirstSite, UseOwnerLink
 from threadkit.sites.model import AuthSettings, Site, SiteSettings
 from threadkit.sites.queries import SiteQueries
 from threadkit.sites.roles import Role, RoleService
 from threadkit.sites.service import SiteService
-from threadkit.storage.claims import Release
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.users.model import EmailTaken, User, check_username, normal_email
@@ -24,6 +24,9 @@ from threadkit.users.queries import UserQueries
 from threadkit.users.registry import UserRegistry
 
 LINK_S = 86_400
+# How long another server may take to make the site that it has claimed; one that died will not.
+_MAKING_S = 5.0
+_LOOK_EVERY_S = 0.05
 
 
 class LinkUsed(NotFound):
@@ -65,13 +68,28 @@ class SetupService:
         self._registry = registry
         self._user_queries = user_queries
         self._passwords = passwords
-        self._release = Release(redis)
+        self._claim = ClaimFirstSite(redis, keys)
+        self._add_link = AddOwnerLink(redis, keys)
+        self._use_link = UseOwnerLink(redis, keys)
 
     async def first_site(self) -> tuple[Site, str | None]:
         """The oldest site, made from the settings if there is none; with its secret key when it was just made."""
-        sites = await self._site_queries.all()
-        if sites:
+        if sites := await self._site_queries.all():
             return sites[0], None
+        wanted = SiteId(self._settings.site.id or new_uuid())
+        claimed = await self._claim(wanted, now_ms=self._clock.now_ms())
+        if claimed != wanted and (made := await self._made_by_another()):
+            return made, None
+        return await self._make(claimed)
+
+    async def _made_by_another(self) -> Site | None:
+        for _ in range(int(_MAKING_S / _LOOK_EVERY_S)):
+            if sites := await self._site_queries.all():
+                return sites[0]
+            await asyncio.sleep(_LOOK_EVERY_S)
+        return None
+
+    async def _make(self, site_id: SiteId) -> tuple[Site, str | None]:
         preset = self._settings.site
         # Guests may write on a fresh site: an owner who tries it out should see a comment, not a sign-in form.
         settings = SiteSettings(
@@ -82,7 +100,7 @@ class SetupService:
                 preset.name,
                 preset.domain,
                 settings=settings,
-                site_id=preset.id,
+                site_id=site_id,
                 public_key=preset.public_key,
                 secret_key=preset.secret_key,
             )
@@ -94,8 +112,9 @@ class SetupService:
         return any(role is Role.OWNER for _, role in await self._roles.staff(site.id))
 
     async def link_is_good(self, token: str) -> bool:
-        stored = await self._redis.get(self._keys.shared.owner_link())
-        return stored is not None and hmac.compare_digest(str(stored), digest(token))
+        stored = str(await self._redis.get(self._keys.shared.owner_link()) or "")
+        good = dict(link.split("@") for link in stored.split() if "@" in link)
+        return int(good.get(digest(token), 0)) > self._clock.now_ms()
 
     async def make_owner(self, token: str, *, name: str, email: str, password: str, site: FirstSite) -> User:
         """Use the link up and make its bearer the owner of the first site, set up as they want it.
@@ -110,7 +129,7 @@ class SetupService:
         first, _ = await self.first_site()
         await self._sites.change(first.id, name=site.name, domain=site.domain, settings=site.settings, strict=True)
         user = await self._account(name, address, password)
-        if not await self._release(self._keys.shared.owner_link(), digest(token)):
+        if not await self._use_link(digest(token), now_ms=self._clock.now_ms()):
             raise LinkUsed
         await self._roles.grant(first.id, user.id, Role.OWNER)
         return user
@@ -137,8 +156,10 @@ class SetupService:
         await self._redis.set(self._keys.user(user.id).password(), hashed)
         return user
 
-    async def owner_link(self) -> str:
-        """A fresh one-time link; the one before it stops working."""
+    async def owner_link(self, *, beside_others: bool = False) -> str:
+        """A fresh one-time link; those before it stop working, unless it is to be good beside them."""
+        if not beside_others:
+            await self._redis.unlink(self._keys.shared.owner_link())
         token = secrets.token_urlsafe(24)
-        await self._redis.set(self._keys.shared.owner_link(), digest(token), ex=LINK_S)
+        await self._add_link(digest(token), now_ms=self._clock.now_ms(), good_for_s=LINK_S)
         return f"{self._settings.base_url}/setup?token={token}"

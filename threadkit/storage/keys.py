@@ -674,6 +674,14 @@ class GlobalKeys(_Group):
     def write_probe(self) -> str:
         return "threadkit:probe"
 
+    @key(Kind.STREAM, "what was erased, sealed: each server's journal takes it over", writers="backup")
+    def erasures(self) -> str:
+        return "threadkit:erasures"
+
+    @key(Kind.HASH, "which servers keep a journal of what was erased, and until when (ms) they did", writers="backup")
+    def erasure_journals(self) -> str:
+        return "threadkit:erasure-journals"
+
     @key(Kind.ZSET, "all sites", writers="sites", score="created_at ms")
     def sites(self) -> str:
         return "sites:index"
@@ -766,7 +774,12 @@ class GlobalKeys(_Group):
     def user_changes(self) -> str:
         return "users:changes"
 
-    @key(Kind.STRING, "digest of the one-time link that makes the first owner", writers="setup", ttl_s=86_400)
+    @key(
+        Kind.STRING,
+        "digests of the one-time links that make the first owner, each with `@` and until when it is good, ms",
+        writers="setup",
+        ttl_s=86_400,
+    )
     def owner_link(self) -> str:
         return "setup:owner-link"
 

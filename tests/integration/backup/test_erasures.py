@@ -79,7 +79,7 @@ async def test_what_was_erased_after_the_backup_is_erased_again(
         header = await restore.fill(made.path, new_secret=False, on_progress=lambda *_: None)
         assert ada.id in await everything(redis), "the backup knows of her"
         erased = await erase_again(
-            list(again.erasures.since(header.started_ms)),
+            list(again.erasures.journal.since(header.started_ms)),
             users=again.users,
             queries=again.user_queries,
             comments=again.comments,

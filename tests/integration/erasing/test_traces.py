@@ -73,7 +73,7 @@ async def test_an_older_backup_brings_nothing_of_them_back(
     header = await restore.fill(made.path, new_secret=False, on_progress=lambda *_: None)
     assert len(await traces(redis, [her.id, *HERS])) > 100, "the backup knows of her"
     erased = await erase_again(
-        list(after.services.erasures.since(header.started_ms)),
+        list(after.services.erasures.journal.since(header.started_ms)),
         users=after.services.users,
         queries=after.services.user_queries,
         comments=after.services.comments,

@@ -8,7 +8,12 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as StoreGone
 
-from threadkit.app import Application
+from tests.make import ManualClock
+from tests.stores import TestedStore
+from threadkit.app import Application, create_app
+from threadkit.ids import new_uuid
+from threadkit.keyring import Keyring
+from threadkit.settings import Settings
 
 FORM = {
     "name": "olga",
@@ -72,6 +77,41 @@ async def test_fifty_at_once_make_one_owner(
     assert statuses.count(303) == 1
     site, _ = await app.services.setup.first_site()
     assert await redis.scard(f"site:{site.id}:owners") == 1
+
+
+async def test_servers_that_start_together_make_one_first_site_and_all_print_its_key(
+    app: Application, bundled: TestedStore, settings: Settings, keyring: Keyring, clock: ManualClock
+) -> None:
+    servers = [create_app(settings, bundled.address, keyring, clock=clock) for _ in range(5)]
+    try:
+        found = await asyncio.gather(*(server.services.setup.first_site() for server in servers))
+    finally:
+        for server in servers:
+            await server.services.store.close()
+    assert len({site.api_key_public for site, _ in found}) == 1
+    assert [site.id for site in await app.services.site_queries.all()] == [found[0][0].id]
+    assert len([secret for _, secret in found if secret]) == 1, "only who made it knows its secret key"
+
+
+async def test_a_first_site_whose_server_died_before_it_made_it_is_made_by_the_next(
+    app: Application, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("threadkit.setup.service._MAKING_S", 0.1)
+    claimed = new_uuid()
+    await redis.zadd("sites:index", {claimed: 1})
+    site, secret = await app.services.setup.first_site()
+    assert site.id == claimed
+    assert secret
+    assert await redis.zrange("sites:index", 0, -1) == [claimed]
+
+
+async def test_another_servers_start_leaves_the_printed_link_alive(
+    app: Application, http: httpx.AsyncClient, token: str
+) -> None:
+    other = parse_qs(urlsplit(await app.services.setup.owner_link(beside_others=True)).query)["token"][0]
+    assert (await http.get("/setup", params={"token": other})).status_code == 200
+    assert (await http.post("/setup", data=FORM | {"token": token})).status_code == 303
+    assert (await http.get("/setup", params={"token": other})).status_code == 404, "they die together"
 
 
 async def test_a_mistake_keeps_the_link_and_what_was_typed(http: httpx.AsyncClient, token: str) -> None:
