@@ -24,7 +24,8 @@ class App:
 
     def __init__(self, *, at_once: int, burst: int) -> None:
         limits = LimitSettings(requests_at_once=at_once, requests_in_a_burst=burst)
-        self.admission = Admission(self._work, settings=limits, metrics=Metrics())
+        self.held_up = 0
+        self.admission = Admission(self._work, settings=limits, metrics=Metrics(), held_up=lambda: self.held_up)
         self.paths: list[str] = []
         self.bodies: list[bytes] = []
         self.may_go = asyncio.Event()
@@ -292,3 +293,14 @@ async def test_a_slow_sender_keeps_nobody_waiting(hall: Hall) -> None:
     client.says(WRITE)
     await turns(3)
     assert crowd.app.paths == ["/slow", "/v1/comments"]
+
+
+async def test_newcomers_start_while_all_at_work_are_held_up(hall: Callable[..., Crowd]) -> None:
+    crowd = hall(at_once=2, burst=10)
+    for _ in range(2):
+        crowd.client().says(WRITE)
+    await turns(20)
+    crowd.app.held_up = 2
+    crowd.client().says(WRITE)
+    await turns(20)
+    assert len(crowd.app.paths) == 3

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from redis.asyncio.cluster import ClusterNode
 from redis.exceptions import ConnectionError as StoreConnectionError
 
 from tests.integration.topologies.nodes import on_cluster
-from tests.integration.topologies.servers import Cluster, free_ports
+from tests.integration.topologies.servers import Cluster, Server, free_ports
 from tests.wait import until
 from threadkit.settings import StoreTuning
 from threadkit.storage.client import Store, parse_url
@@ -105,3 +105,45 @@ async def test_who_waits_for_one_shard_takes_no_place_from_those_of_another(topo
     finally:
         hanging.ask("CLIENT UNPAUSE")
         await store.close()
+
+
+BOTH = "return {redis.call('INCR', KEYS[1]), redis.call('SETNX', KEYS[2], 'new')}"
+
+
+async def test_a_script_over_half_moved_keys_waits_for_the_rest_and_runs_once(client: Any, topology: Cluster) -> None:
+    """A new key is missing on both sides while a slot is under way, so the script can run on neither."""
+    slot = int(topology.servers[0].ask("CLUSTER KEYSLOT", "{site}"))
+    home = topology.home_of("{site}")
+    away = next(server for server in topology.servers if server is not home)
+    await client.mset({"{site}:count": 0, "{site}:other": "here"})
+    move = begin_to_move(topology, slot, home, away, "{site}:other")
+    waiting = [
+        asyncio.create_task(client.execute_command("EVAL", BOTH, 2, "{site}:count", f"{{site}}:new:{number}"))
+        for number in range(20)
+    ]
+    assert await client.get("{site}:count") == "0", "what has not moved is read where it is"
+    assert await client.get("{site}:other") == "here", "and what has, where that is"
+    async with client.pipeline() as pipe:
+        pipe.get("{site}:count")
+        pipe.get("{site}:other")
+        assert await pipe.execute() == ["0", "here"]
+    assert not any(task.done() for task in waiting)
+    move()
+    assert sorted(await asyncio.gather(*waiting)) == [[number, 1] for number in range(1, 21)]
+    await client.delete("{site}:count", "{site}:other", *(f"{{site}}:new:{number}" for number in range(20)))
+
+
+def begin_to_move(topology: Cluster, slot: int, source: Server, target: Server, *first: str) -> Callable[[], None]:
+    """Move some keys of a slot; what is returned moves the others and closes it."""
+    source_id, target_id = source.ask("CLUSTER MYID"), target.ask("CLUSTER MYID")
+    target.ask("CLUSTER SETSLOT", slot, "IMPORTING", source_id)
+    source.ask("CLUSTER SETSLOT", slot, "MIGRATING", target_id)
+    source.ask("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *first)
+
+    def finish() -> None:
+        for key in source.ask("CLUSTER GETKEYSINSLOT", slot, 100):
+            source.ask("MIGRATE", "127.0.0.1", target.port, key, 0, 5000)
+        for server in (target, source, *topology.servers):
+            server.ask("CLUSTER SETSLOT", slot, "NODE", target_id)
+
+    return finish
