@@ -34,6 +34,10 @@ class _TooMany(Exception):
     """Headers, or requests that wait for the one before them."""
 
 
+class _TwoHosts(Exception):
+    """A proxy and we may each believe another one."""
+
+
 class _Flow(FlowControl):
     """Reads nothing while something that came waits for its turn."""
 
@@ -86,6 +90,7 @@ class ReadersProtocol(HttpToolsProtocol):
     _is_head = True
     _sent = 0  # of the head, or of the body, in bytes
     _held = 0  # of the body, without the marks of chunks
+    _has_host = False
     _is_queued = False
     _is_given_up = False
     _watch: asyncio.TimerHandle | None = None
@@ -184,6 +189,10 @@ class ReadersProtocol(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if len(self.headers) >= MOST_HEADERS:
             raise _TooMany
+        if len(name) == 4 and name.lower() == b"host":
+            if self._has_host:
+                raise _TwoHosts
+            self._has_host = True
         super().on_header(name, value)
 
     def on_body(self, body: bytes) -> None:
@@ -201,7 +210,7 @@ class ReadersProtocol(HttpToolsProtocol):
         )
 
     def on_message_begin(self) -> None:
-        self._since = self.loop.time()
+        self._since, self._has_host = self.loop.time(), False
         super().on_message_begin()
 
     def on_message_complete(self) -> None:
