@@ -380,7 +380,7 @@ class DecisionService:
         action, by, reason = verdict.action, verdict.by, verdict.reason
         events = []
         if action != "unshadow":  # neither told of, nor learnt from
-            events = _events(comment, action, by=by, reason=verdict.told or reason, now_ms=now_ms)
+            events = _events(comment, verdict, now_ms=now_ms)
         if verdict.renamed:
             events.append(verdict.renamed)
         if under:  # there may be more of it than that, more by now, or some on a page that is being merged
@@ -481,17 +481,24 @@ def _closing(comment: Comment, action: str, status: Status, *, by: UserId | None
     return Closing(comment_id=comment.id, outcome=outcome, by=by, at_ms=now_ms, is_verdict=by != comment.author_id)
 
 
-def _events(comment: Comment, action: str, *, by: UserId | None, reason: str | None, now_ms: int) -> list[bytes]:
-    """What follows elsewhere: the filter learns, and the author hears of it."""
+def _events(comment: Comment, verdict: _Verdict, *, now_ms: int) -> list[bytes]:
+    """What follows elsewhere: filters learn of the text that was decided about, and the author hears of it."""
     moderated = {
         "type": "moderated",
         "comment_id": comment.id,
         "user_id": comment.author_id,
-        "action": action,
-        "by": by,
+        "action": verdict.action,
+        "by": verdict.by,
         "at": iso(now_ms),
+        "seen": comment.updated_at,
+        "becomes": verdict.status,
     }
     told = ModAction(
-        user_id=comment.author_id, action=action, comment_id=comment.id, by=by, reason=reason, at_ms=now_ms
+        user_id=comment.author_id,
+        action=verdict.action,
+        comment_id=comment.id,
+        by=verdict.by,
+        reason=verdict.told or verdict.reason,
+        at_ms=now_ms,
     )
     return [msgspec.json.encode(moderated), told.encoded]

@@ -35,13 +35,15 @@ DECISIONS: dict[str, Decision] = {
 
 
 class _Moderated(Struct):
-    """`text` is there when the comment may be gone before it is read."""
+    """`text` is there when the comment may be gone before it is read; `seen` is the `updated_at` of what was decided
+    about."""
 
     comment_id: CommentId
     user_id: UserId
     action: str
     at: str | None = None
     text: str | None = None
+    seen: str | None = None
 
 
 class Learning:
@@ -79,7 +81,7 @@ class Learning:
         self, site_id: SiteId, decided: _Moderated, comment: Comment | None, author: UserId | None
     ) -> Reading:
         text = decided.text
-        if text is None and comment is not None and not comment.is_gone:
+        if text is None and comment is not None and not comment.is_gone and decided.seen in (None, comment.updated_at):
             text = comment.content
         if text is None:
             return Reading([], {})

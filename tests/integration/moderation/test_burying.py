@@ -52,6 +52,27 @@ async def test_a_large_thread_goes_and_comes_back_whole(
     assert (await app.services.rebuild.run(is_check=True)).is_clean
 
 
+async def test_pins_of_a_large_thread_come_back_with_it(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    """Those of the first step and those of later ones."""
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    root = await write(ada, "root")
+    replies = [await write(ada, f"reply {number}", under=[root["i"]]) for number in range(8)]
+    for reply in (replies[0], replies[-1]):
+        await mo.call("POST", f"/v1/comments/{reply['i']}/pin", {})
+    pins = (await read(http, new_site))["pinned"]
+    assert len(pins) == 2
+    entry = (await decide(mo, "reject", root["i"]))["undo"]
+    await app.services.outbox.drain()
+    assert not (await read(http, new_site)).get("pinned")
+    assert await disagreements(redis) == []
+    await mo.call("POST", f"/v1/moderation/undo/{entry}")
+    await app.services.outbox.drain()
+    assert (await read(http, new_site))["pinned"] == pins
+    assert (await app.services.rebuild.run(is_check=True)).is_clean
+
+
 async def test_a_reply_hidden_for_a_reason_of_its_own_stays_so_and_its_replies_with_it(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
 ) -> None:

@@ -258,3 +258,18 @@ async def test_the_filter_keeps_the_decision_that_stands_when_a_second_one_like_
     assert not any("violets" in shown(str(token)) for token in tokens)
     card = (await mo.call("GET", f"/v1/moderation/users/{ada.id}")).json()
     assert card["counts"]["approved"] == 1
+
+
+async def test_the_filter_does_not_learn_a_text_that_nobody_decided_about(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    """Its author was quicker than the outbox; the decision still counts for them."""
+    ada, mo = await create(http, new_site, "ada"), await create(http, new_site, "mo")
+    await app.services.roles.grant(new_site.site.id, UserId(mo.id), Role.MODERATOR)
+    comment = (await write(ada, "roses and tulips"))["i"]
+    await decide(mo, "spam", comment)
+    await ada.call("PUT", f"/v1/comments/{comment}", {"content": "daisies and violets"})
+    await settle(app)
+    assert await app.services.store.redis.hkeys(Keys().site(new_site.site.id).filter_tokens()) == []
+    card = (await mo.call("GET", f"/v1/moderation/users/{ada.id}")).json()
+    assert card["counts"]["rejected"] == 1

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from threadkit.comments.model import Comment
+from threadkit.comments.model import Comment, Status
 from threadkit.comments.queries import CommentQueries
 from threadkit.http.outbound import Answer, Outbound, OutboundFailed
 from threadkit.ids import CommentId, SiteId, UserId, digest
@@ -78,6 +78,9 @@ class _Moderated(Struct):
     comment_id: CommentId
     action: str
     by: UserId | None = None
+    seen: str | None = None
+    """The `updated_at` of what was decided about."""
+    becomes: Status | None = None
 
 
 class AkismetReports:
@@ -113,8 +116,10 @@ class AkismetReports:
         if site is None or not is_on(site) or deed.by is None:
             return
         comment = await self._comments.by_id(site_id, deed.comment_id)
-        if comment is None or comment.is_gone:
+        if comment is None or comment.is_gone or deed.seen not in (None, comment.updated_at):
             return
+        if (deed.action, deed.becomes) in (("undo_approve", Status.APPROVED), ("undo_spam", Status.REJECTED)):
+            return  # somebody had decided the same before, and that stands
         called_spam = await self._marks.has(site_id, comment.content)
         match deed.action, called_spam:
             case ("spam", False) | ("undo_approve", True):

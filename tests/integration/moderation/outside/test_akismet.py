@@ -155,6 +155,23 @@ async def test_it_learns_from_real_decisions(
     assert others.paths() == [SPAM, HAM]
 
 
+async def test_taking_back_a_second_decision_like_the_first_unsays_nothing(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, change: Change, others: Others, jane: Person
+) -> None:
+    comment_id = CommentId(await write(http, new_site, "Buy gold"))
+    site = await change(akismet__enabled=True, akismet__key=KEY)
+    others.answers[CHECK] = "true"
+    await checked(app.services.outside.checks, attempt(site, text="Buy gold"))
+    moderator = await app.services.sessions.viewer(jane.token, site.id)
+    others.calls.clear()
+    for _ in range(2):
+        decided = await app.services.decisions.decide(site, comment_id, "approve", by=moderator)
+    await app.services.undo.undo(site, decided.entry_id, by=moderator)
+    await app.services.outbox.drain()
+    await until(lambda: len(others.paths()) == 2, "Akismet to be told of both approvals")
+    assert others.paths() == [HAM, HAM]
+
+
 async def test_it_hears_nothing_when_it_is_off_or_nobody_decided(
     app: Application, http: httpx.AsyncClient, new_site: NewSite, change: Change, others: Others, jane: Person
 ) -> None:
