@@ -2,7 +2,7 @@
 
 import time
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 class Clock(Protocol):
@@ -12,7 +12,21 @@ class Clock(Protocol):
 
 
 class SystemClock:
+    """What the machine's clock said at the start, and the time that has passed since. Nobody who sets the machine's clock
+    moves this one. A process has one time, however many of these it makes, and the store's time corrects it."""
+
+    _since_ns: ClassVar[int] = time.time_ns() - time.monotonic_ns()
+
     def now_ms(self) -> int:
+        return (SystemClock._since_ns + time.monotonic_ns()) // 1_000_000
+
+    @staticmethod
+    def correct(by_ms: int) -> None:
+        SystemClock._since_ns += by_ms * 1_000_000
+
+    @staticmethod
+    def machine_ms() -> int:
+        """What the machine's clock says, right or wrong."""
         return time.time_ns() // 1_000_000
 
 

@@ -6,9 +6,10 @@ import re
 import secrets
 import string
 import threading
-import time
 import uuid
 from typing import NewType
+
+from threadkit.clock import SystemClock
 
 SiteId = NewType("SiteId", str)
 PageId = NewType("PageId", str)
@@ -33,12 +34,13 @@ class _Ticks:
 
     def next(self) -> tuple[int, int]:
         with self._lock:
-            now = time.time_ns() // 1_000_000
+            now = _clock.now_ms()
             ms, count = self._last
             self._last = (now, 0) if now > ms else (ms, count + 1) if count < 0xFFF else (ms + 1, 0)
             return self._last
 
 
+_clock = SystemClock()
 _ticks = _Ticks()
 
 

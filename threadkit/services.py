@@ -28,6 +28,7 @@ from threadkit.users.oauth.model import ProviderEndpoints
 class Services(Base, Accounts, Reading, Judging, Writing, Moderating, Live, Care):
     async def start(self, *, is_worker: bool = False) -> None:
         """What runs beside the requests, or all that `threadkit worker` is for."""
+        await self.store_time.start()
         await self.listener.start()
         await self.office.start()
         if is_worker or self.settings.outbox == "in-process":
@@ -50,7 +51,7 @@ class Services(Base, Accounts, Reading, Judging, Writing, Moderating, Live, Care
             stack.push_async_callback(self.outbound.close)
             stack.push_async_callback(self.outside.close)
             for part in (
-                *(self.listener, self.office, self.outbox, self.tally, self.request_limits),
+                *(self.store_time, self.listener, self.office, self.outbox, self.tally, self.request_limits),
                 *(self.reranker, self.deletions, self.hub, self.backups, self.unfinished, self.erasures),
             ):
                 stack.push_async_callback(part.stop)

@@ -27,6 +27,7 @@ from threadkit.sites.staff import StaffBadges
 from threadkit.storage.client import Commands, Store
 from threadkit.storage.keys import Keys
 from threadkit.storage.listener import Listener
+from threadkit.storage.store_time import StoreTime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,7 @@ class Base:
     clock: Clock
     keys: Keys
     store: Store
+    store_time: StoreTime
     listener: Listener
     office: PostOffice
     mail_tester: MailTester
@@ -79,6 +81,7 @@ def build_base(settings: Settings, keyring: Keyring, store: Store, clock: Clock 
         clock=clock,
         keys=keys,
         store=store,
+        store_time=StoreTime(redis),
         listener=listener,
         office=office,
         mail_tester=MailTester(office=office, windows=windows, settings=settings.mail),

@@ -10,6 +10,7 @@ from threadkit.errors import CannotStart
 from threadkit.settings import Settings
 from threadkit.storage.client import Commands, Store
 from threadkit.storage.keys import Keys
+from threadkit.storage.store_time import agree_on_time
 
 OLDEST_VERSION = (7, 0)
 
@@ -46,10 +47,11 @@ class StoreAway(CannotStart):
 
 
 async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHealth:
-    """Refuse a store that would lose comments; each refusal says what to change."""
+    """Refuse a store that would lose comments; each refusal says what to change. From then on its time is ours."""
     where = str(store.address)
     try:
         await _answer(store)
+        await agree_on_time(store.redis)
         info = await _server_info(store.redis)
         await _run_lua(store.redis, keys)
     except AuthenticationError as error:

@@ -86,6 +86,15 @@ async def test_outside_services_that_are_on_must_be_set_up(clinic: Open) -> None
         assert (found["state"], found["found"]) == ("bad", "Switched on, but not set up: turnstile, akismet, webhook.")
 
 
+async def test_a_machine_whose_clock_is_wrong_is_told_although_we_go_by_the_stores(
+    clinic: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead_ms = SystemClock.machine_ms() + 7_200_000
+    async with clinic() as here:
+        monkeypatch.setattr(SystemClock, "machine_ms", lambda: ahead_ms)
+        assert await here.state("clock") == "bad"
+
+
 async def test_clocks_that_differ_are_red(clinic: Open) -> None:
     async with clinic(clock=ManualClock()) as here:
         assert await here.state("clock") == "bad"

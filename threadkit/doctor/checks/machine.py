@@ -7,7 +7,7 @@ import shutil
 
 from threadkit import __version__
 from threadkit.backup.queries import LATE_S, backup_state
-from threadkit.clock import from_iso
+from threadkit.clock import SystemClock, from_iso
 from threadkit.dependencies.floors import too_old
 from threadkit.doctor.checks.store import journal_bytes
 from threadkit.doctor.model import Check
@@ -25,7 +25,8 @@ async def clocks(here: Surroundings) -> Check:
     answer = await here.store.redis.time()
     now_ms = here.clock.now_ms()
     times = list(answer.values()) if isinstance(answer, dict) else [answer]  # each node of a cluster has a clock
-    drift_ms = max(abs(seconds * 1000 + microseconds // 1000 - now_ms) for seconds, microseconds in times)
+    ours = (now_ms, SystemClock.machine_ms())  # the first follows the store's
+    drift_ms = max(abs(seconds * 1000 + microseconds // 1000 - our) for seconds, microseconds in times for our in ours)
     if drift_ms > STORE_DRIFT_MS:
         tell = about.bad if drift_ms > WORST_STORE_DRIFT_MS else about.warning
         return tell("store", seconds=round(drift_ms / 1000, 1))
