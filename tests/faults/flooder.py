@@ -38,8 +38,8 @@ REQUESTS = {
     "chunks": (_POST, b"1\r\nx\r\n"),
     "headers": (_VERSION, b"a: b\r\n"),
     "pipelines": (b"", _VERSION + b"\r\n"),
+    "reads": (b"", _READ),
 }
-READS = {"reads": (b"", _READ)}
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Flood:
             if not (await reader.readline()).startswith(b"HTTP/1.1 101"):
                 self.refused += 1
                 return
-        first, unit = map(self._keyed, (SOCKETS | REQUESTS | READS)[self.kind])
+        first, unit = map(self._keyed, (SOCKETS | REQUESTS)[self.kind])
         piece = unit * (PIECE_BYTES // len(unit))
         began_s = time.monotonic()
         with contextlib.suppress(TimeoutError):

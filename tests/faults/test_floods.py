@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.flooder import READS, REQUESTS, SOCKETS
+from tests.faults.flooder import REQUESTS, SOCKETS
 from tests.folders import quick_folder
 from tests.integration.server.program import Server, environment, serving
 
 PUBLIC = "tk_pub_floodflood"
 QUIET_S = 1.5
-FLOOD_S = 2.5
+FLOOD_S = 3.5
 PAUSE_S = 0.005
 MOST_P99_MS = 50.0
-GONE_S = 2.0
+GONE_S = 3.0
 """Seen by the flooder, who has one process for all sockets; the goal is one second."""
 MOST_GROWN_MB = 64.0
 PATHS = ("/v1/comments?page_url=https://blog.example.org/a", "/v1/site")
@@ -84,7 +84,6 @@ ONE, OF_ONE_ADDRESS, OF_MANY = (1, 1), (50, 1), (200, 200)
 FLOODS = [
     *((kind, crowd) for kind in SOCKETS for crowd in (ONE, OF_ONE_ADDRESS, OF_MANY)),
     *((kind, crowd) for kind in REQUESTS for crowd in (OF_ONE_ADDRESS, OF_MANY)),
-    *((kind, OF_MANY) for kind in READS),
 ]
 
 
@@ -115,6 +114,5 @@ async def test_a_flood_keeps_nobody_else_waiting(server: Server, kind: str, crow
     )
     assert flooded.p99_ms <= max(MOST_P99_MS, 2 * quiet.p99_ms)
     assert grown_mb <= MOST_GROWN_MB
-    if kind not in READS:  # those are welcome as long as their limit lasts
-        assert said["thrown_out"]
-        assert said["longest_stay_s"] <= GONE_S
+    assert said["thrown_out"]
+    assert said["longest_stay_s"] <= GONE_S

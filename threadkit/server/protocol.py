@@ -20,7 +20,8 @@ _LAST = b"connection: close\r\n"
 _MANNERS = b"".join(b"%b: %b\r\n" % header for header in (*SECURITY, *DEFAULTS))
 LONGEST_HEAD = 65_536
 MOST_HEADERS = 100
-MOST_PIPELINED = 32
+MOST_IN_A_ROW = 32
+"""Requests that were all there before the first was answered."""
 MOST_OF_CHUNKS = 8192
 """What the marks of chunks may take in a body, besides what they hold."""
 AT_ONCE = 4096
@@ -31,7 +32,7 @@ LAST_WORD_S = 0.5
 
 
 class _TooMany(Exception):
-    """Headers, or requests that wait for the one before them."""
+    """Headers, or requests in a row."""
 
 
 class _TwoHosts(Exception):
@@ -91,7 +92,7 @@ class ReadersProtocol(HttpToolsProtocol):
     _sent = 0  # of the head, or of the body, in bytes
     _held = 0  # of the body, without the marks of chunks
     _has_host = False
-    _is_queued = False
+    _in_a_row = 0  # requests since nothing waited
     _is_given_up = False
     _watch: asyncio.TimerHandle | None = None
     _is_leaving = False
@@ -125,45 +126,29 @@ class ReadersProtocol(HttpToolsProtocol):
             super().handle_websocket_upgrade()
 
     def data_received(self, data: bytes) -> None:
-        if not self._left and len(data) <= AT_ONCE and not self.flow.write_paused:
-            self._take(data)
-            return
-        self._left += data
-        self.flow.is_behind = True
-        self.flow.pause_reading()
-        self._queue_up()
-
-    def _queue_up(self) -> None:
-        if not self._is_queued:
-            self._is_queued = True
+        if not self._left:
+            if not self.pipeline:
+                self._in_a_row = 0
+            if len(data) <= AT_ONCE:
+                self._take(data)
+                return
+            self.flow.is_behind = True
+            self.flow.pause_reading()
             self._intake.add(self, self.loop)
+        self._left += data
 
     def take_piece(self) -> bool:
-        if not self._is_answering() and not self.transport.is_closing():
-            piece = bytes(self._left[:A_PIECE])
-            del self._left[:A_PIECE]
+        piece = bytes(self._left[:A_PIECE])
+        del self._left[:A_PIECE]
+        if not self.transport.is_closing():
             self._take(piece)
         if self._is_upgraded or self.transport.is_closing():
             self._left.clear()
         elif not self._left and not self._is_given_up:
             self.flow.is_behind = False
-            self.flow.resume_reading()
-        self._is_queued = bool(self._left) and not self._is_answering()
-        return self._is_queued
-
-    def _is_answering(self) -> bool:
-        """A whole request is at work, or its answer is not read: those behind it are not read either."""
-        return self._since is None and (not self._is_idle() or self.flow.write_paused)
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        if self._left:
-            self._queue_up()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if self._left:
-            self._queue_up()
+            if not self.pipeline:
+                self.flow.resume_reading()
+        return bool(self._left)
 
     def _take(self, data: bytes) -> None:
         super().data_received(data)
@@ -250,7 +235,7 @@ class ReadersProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """What cannot be read gets no further than here, and is answered with the same headers as everything else."""
-        if len(self.headers or ()) >= MOST_HEADERS or len(self.pipeline) >= MOST_PIPELINED:
+        if len(self.headers or ()) >= MOST_HEADERS or self._in_a_row > MOST_IN_A_ROW:
             self._throw_out(b"431 Request Header Fields Too Large")
             return
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
@@ -287,9 +272,10 @@ class ReadersProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_head, self._sent, self._held = False, 0, 0
+        self._in_a_row += 1
+        if self._in_a_row > MOST_IN_A_ROW:
+            raise _TooMany
         if not (self._may_be_answered() and self._answer()):
-            if len(self.pipeline) >= MOST_PIPELINED:
-                raise _TooMany
             super().on_headers_complete()
             if self._is_leaving and self.cycle is not None:
                 self.cycle.keep_alive = False

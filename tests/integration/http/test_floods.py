@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.live.ears import LiveServer, serving
 from threadkit.app import Application
-from threadkit.server.protocol import AT_ONCE, MOST_HEADERS, MOST_PIPELINED
+from threadkit.server.protocol import AT_ONCE, MOST_HEADERS, MOST_IN_A_ROW
 from threadkit.sites.model import NewSite
 
 FLOOD_BYTES = 20_000_000
@@ -113,19 +113,24 @@ async def test_requests_in_one_go_are_all_answered_in_order(live: LiveServer) ->
     filler = b"x-filler: %b\r\n" % (b"x" * 500)
     requests = [
         b"GET /version HTTP/1.1\r\nhost: x\r\nx-request-id: number-%02d\r\n%b%b\r\n"
-        % (place, filler, b"connection: close\r\n" if place == MOST_PIPELINED - 1 else b"")
-        for place in range(MOST_PIPELINED)
+        % (place, filler, b"connection: close\r\n" if place == MOST_IN_A_ROW - 1 else b"")
+        for place in range(MOST_IN_A_ROW)
     ]
     assert len(b"".join(requests)) > 3 * AT_ONCE
     async with Caller.of(live) as caller:
         caller.writer.write(b"".join(requests))
         said = await caller.answers()
-    assert [int(part[:2]) for part in said.split(b"x-request-id: number-")[1:]] == [*range(MOST_PIPELINED)]
+    assert [int(part[:2]) for part in said.split(b"x-request-id: number-")[1:]] == [*range(MOST_IN_A_ROW)]
 
 
-async def test_more_requests_in_one_go_than_anybody_sends_are_cut_off(live: LiveServer) -> None:
+@pytest.mark.parametrize("path", ["/version", "/v1/comments?key=KEY&page_url=https://blog.example.org/a"])
+async def test_more_requests_in_one_go_than_anybody_sends_are_cut_off(
+    live: LiveServer, new_site: NewSite, path: str
+) -> None:
+    """Also those that are answered at once."""
+    path = path.replace("KEY", new_site.site.api_key_public)
     async with Caller.of(live) as caller:
-        flood = caller.flood(b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n")
+        flood = caller.flood(f"GET {path} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
         await asyncio.gather(flood, asyncio.ensure_future(caller.answers()))
         assert caller.sent_bytes < FLOOD_BYTES
     assert live.meter("threadkit_floods_total") == 1
