@@ -49,7 +49,7 @@ class Application:
         self.services = build(
             settings,
             keyring,
-            Store(address, settings.store),
+            Store(address, settings.store, refuses_silence=True),
             clock=clock,
             endpoints=endpoints,
             outside_endpoints=outside_endpoints,

@@ -85,8 +85,8 @@ class Line:
         self._is_due = False
         self._watch: asyncio.TimerHandle | None = None
         self._heard_s = 0.0
-        # Counted in turns of our own loop: when that was held up, the answers may be there and only not read yet.
-        self._quiet_s = 0.0
+        # Both are counted in turns of our own loop: when that was held up, the answers may be there and only not read yet.
+        self._ticked_s = self._quiet_s = 0.0
         self.is_silent = False
         self.is_held = False
         """Whether all who ask are refused for now, because what they change would be lost."""
@@ -108,7 +108,7 @@ class Line:
 
     async def _ask(self, commands: Sequence[Command]) -> list[Any]:
         loop = asyncio.get_running_loop()
-        asked = _Asked([_packed(command) for command in commands], loop.time(), loop.create_future())
+        asked = _Asked([_packed(command) for command in commands], self._ticked_s, loop.create_future())
         self._unsent.append(asked)
         if not self._is_due:
             self._is_due = True
@@ -207,17 +207,17 @@ class Line:
         if not self._sent and not self._unsent:
             self._quiet_s = 0.0
             return
+        self._ticked_s += TICK_S
         self._quiet_s += TICK_S
         if self._quiet_s >= self._silent_after_s and not self.is_silent:
             self._fall_silent()
-        loop = asyncio.get_running_loop()
         waiting = self._sent or self._unsent
-        if waiting and waiting[0].at_s + self._timeout_s <= loop.time():
+        if waiting and self._ticked_s - waiting[0].at_s >= self._timeout_s:
             # Later answers cannot overtake it, so nobody gets one on this connection.
             self._stop_opening()
             self._break(StoreTimeoutError("The store took too long to answer."), also_unsent=not self._sent)
         if self._sent or self._unsent:
-            self._watch = loop.call_later(TICK_S, self._look)
+            self._watch = asyncio.get_running_loop().call_later(TICK_S, self._look)
 
     def _fall_silent(self) -> None:
         """Tell all who wait, and go on listening: the answers may come, and then it is not silent any more."""

@@ -1,6 +1,7 @@
 """The line on which all tasks' commands travel: everybody gets their own answer, whatever happens to the others."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -99,6 +100,21 @@ async def test_whatever_stands_behind_what_takes_too_long_is_given_up_too(redis:
     finally:
         await store.close()
         await redis.delete("tests:busy")
+
+
+async def test_an_answer_that_came_while_we_were_held_up_ourselves_is_not_late(
+    bundled: BundledStore, redis: Redis
+) -> None:
+    store = Store(bundled.address, StoreTuning(command_timeout_s=0.1, silent_after_s=0.1), refuses_silence=True)
+    try:
+        await until(store.ping, "a connection")
+        asking = [asyncio.create_task(store.redis.ping()) for _ in range(3)]
+        await asyncio.sleep(0)
+        time.sleep(0.5)  # noqa: ASYNC251  # our loop does something else
+        asking.append(asyncio.create_task(store.redis.ping()))
+        assert await asyncio.gather(*asking) == [True] * 4
+    finally:
+        await store.close()
 
 
 async def test_nobody_waits_for_a_store_that_is_silent_and_it_is_found_again(

@@ -107,7 +107,9 @@ class Cluster:
     def home_of(self, key: str) -> Server:
         """The primary that has a key."""
         slot = int(self._anyone().ask("CLUSTER KEYSLOT", key))
-        return next(server for server, (first, last) in self._slots().items() if first <= slot <= last)
+        by_port = {self.reached_at(server.port): server for server in self.servers}
+        rows = self._anyone().ask("CLUSTER SLOTS")
+        return next(by_port[row[2][1]] for row in rows if row[0] <= slot <= row[1])
 
     def replica_of(self, primary: Server) -> Server:
         roles = {server: server.ask("ROLE") for server in self.servers if server is not primary}
