@@ -158,6 +158,7 @@ class Decide(KeyedScript):
                 "1" if case.is_out_of_shadow else "",
                 case.seen or "",
                 "true" if case.is_edit else "",
+                repr(HIDE_AT),
             ],
         )
 

@@ -145,8 +145,6 @@ class Telling:
             return
         kinds = await self._concerned(comment)
         found = await self._queries.circumstances(site_id, comment.author_id, list(kinds))
-        if found.is_silenced:
-            return
         url = await self._url(comment)
         if comment.author_id not in NOBODY:
             await self._bring_back(comment.author_id, site_id, comment.id)  # votes
@@ -154,7 +152,7 @@ class Telling:
             if not hearer.is_there or hearer.has_blocked_sender:
                 continue
             anew = None
-            if posted.at_ms and hearer.wants(kinds[hearer.id]):
+            if posted.at_ms and not found.is_silenced and hearer.wants(kinds[hearer.id]):
                 notice = about_comment(kinds[hearer.id], comment, hearer.id, posted.at_ms)
                 anew = notice, view_of(notice, comment=comment, page_url=url, sender=found.sender)
             await self._bring_back(hearer.id, site_id, comment.id, anew=anew, most=self._most)

@@ -25,7 +25,7 @@
 -- ARGV[3] page id
 -- ARGV[4] log entry, as JSON
 -- ARGV[5] events for the outbox, as a JSON list of texts
--- ARGV[6] event that tells people of the comment again, for the outbox
+-- ARGV[6] event that it is there again, for the outbox
 -- ARGV[7] JSON list of the comment and its ancestors: {id, created ms, up, down, hot}
 --
 -- Returns {'OK', status before, id of the log entry}, {'LATE'} when nothing is kept any more, {'UNFIT', status} when
@@ -108,7 +108,7 @@ if is_shown and redis.call('ZSCORE', KEYS[2], id) then
     announce_all(KEYS[1], KEYS[8], KEYS[9])
   end
 end
-if is_shown then redis.call('XADD', KEYS[13], '*', 'event', ARGV[6]) end
+redis.call('XADD', KEYS[13], '*', 'event', ARGV[6])
 for _, event in ipairs(cjson.decode(ARGV[5])) do redis.call('XADD', KEYS[13], '*', 'event', event) end
 local entry = cjson.decode(ARGV[4])
 entry.before, entry.after = status, kept.fields.status

@@ -50,6 +50,7 @@
 -- ARGV[19] '1' when its author is not shadow-banned any more, so neither is it
 -- ARGV[20] the updated_at it must still have, or ''
 -- ARGV[21] 'true' when its author edits it, and the fields hold the new text: not where the page is locked
+-- ARGV[22] the weight of reports that hides a comment
 --
 -- Returns {'OK', status before, id of the log entry}, or {word}: MISSING, CHANGED, LOCKED, PARENT_GONE, NO_APPEAL when it
 -- would grant one that does not wait, UNFIT with the status, or LATER when something was decided after that entry.
@@ -253,7 +254,8 @@ elseif string.sub(entry.action, 1, 5) == 'undo_' then
   reopen_reports(KEYS[1], KEYS[19], KEYS[20], KEYS[24], KEYS[14], ARGV[1])
 end
 -- Somebody who shows what reports have hidden has looked: from now on they count anew.
-if entry.action == 'undo_hide' and redis.call('EXISTS', KEYS[20]) == 1 then
+local weight = tonumber(redis.call('HGET', KEYS[1], 'report_weight') or '0')
+if entry.action == 'undo_hide' and weight >= tonumber(ARGV[22]) then
   redis.call('HSET', KEYS[1], 'report_weight', '0')
 end
 -- Whatever shows a comment grants what its author asked for; taking that back opens the appeal again.
