@@ -57,6 +57,7 @@ class Accounts(Struct, frozen=True, kw_only=True):
 
     access_token_hours: Annotated[int, Meta(ge=1, le=8760)] = 168
     session_days: Annotated[int, Meta(ge=1, le=365)] = 30
+    session_longest_days: Annotated[int, Meta(ge=1, le=3650)] = 365
     sessions_per_user: Annotated[int, Meta(ge=1, le=100)] = 5
     argon2_time_cost: Annotated[int, Meta(ge=1, le=20)] = 3
     argon2_memory_kib: Annotated[int, Meta(ge=8, le=4_194_304)] = 65_536

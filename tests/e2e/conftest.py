@@ -234,7 +234,9 @@ def member(api: httpx.Client) -> Callable[[str], Member]:
 
     def make(name: str) -> Member:
         unique = f"{name}-{uuid.uuid4().hex[:6]}"
-        made = api.post("/v1/admin/create-user", json={"name": unique}, headers={"projectid": SECRET})
+        made = api.post(
+            "/v1/admin/create-user", json={"name": unique, "allow_reserved": True}, headers={"projectid": SECRET}
+        )
         assert made.status_code == 200, made.text
         return Member(made.json()["user"]["id"], unique, made.json())
 

@@ -24,7 +24,7 @@ class Newsroom:
 
     def author(self, name: str) -> Member:
         unique = f"{name}-{uuid.uuid4().hex[:6]}"
-        made = self._as_owner("POST", "/v1/admin/create-user", {"name": unique})
+        made = self._as_owner("POST", "/v1/admin/create-user", {"name": unique, "allow_reserved": True})
         return Member(made["user"]["id"], unique, made)
 
     def staff(self, name: str, role: str = "moderator") -> Member:

@@ -90,6 +90,13 @@ def test_names_that_only_contain_such_a_word_are_free(name: str) -> None:
     assert not is_reserved(name)
 
 
+def test_guests_are_called_what_guests_are_called_and_members_are_not() -> None:
+    for name in ("Guest", "anonymous", "Nobody", "Gast", "匿名", "gu3st"):
+        assert is_reserved(name)
+        assert not is_reserved(name, for_guest=True)
+    assert is_reserved("admin", for_guest=True)
+
+
 def test_a_sites_own_name_is_reserved_on_it() -> None:
     site = ("The Daily Bugle", "bugle.example.org")
     for name in ("thedailybugle", "The-Daily-Bugle", "Thе Dаily Buglе", "bugle.example.org", "TheDai1yBugle"):

@@ -50,9 +50,14 @@ _STAFF = """
 # Only as the whole name.
 _WHOLE = """
     owner owners siteowner mod mods staff team support official system root superuser sysadmin webmaster postmaster
-    hostmaster security helpdesk threadkit deleted removed erased nobody anonymous anonym anonyme anonimo guest
+    hostmaster security helpdesk threadkit deleted removed erased
     betreiber inhaber propietario proprietaire proprietario geloescht gelöscht eliminado supprime eliminato excluido
-    удалено владелец аноним 削除済み 已删除 オーナー محذوف المالك null undefined
+    удалено владелец 削除済み 已删除 オーナー محذوف المالك null undefined
+"""
+# As guests call themselves, and so no member.
+_NOBODY = """
+    guest anonymous anonym anonyme anonimo nobody gast invité invitado ospite convidado visitante гость аноним ゲスト
+    匿名 访客 游客 ضيف مجهول
 """
 _AS_LETTERS = str.maketrans("i3457@$", "leastas")
 _WORDS = re.compile(r"[^\W_]+")
@@ -79,10 +84,13 @@ def why_unfit(name: str) -> str | None:
     return None
 
 
-def is_reserved(name: str, *, also: Iterable[str] = ()) -> bool:
-    """Whether it is a word for those who run a site or for nobody at all, or one of `also`, however it is written."""
-    staff, others = _reserved()
+def is_reserved(name: str, *, also: Iterable[str] = (), for_guest: bool = False) -> bool:
+    """Whether it is a word for those who run a site or for nobody at all, or one of `also`, however it is written. Guests
+    may be called what guests are called."""
+    staff, others, nobody = (_plain_words(words) for words in (_STAFF, _WHOLE, _NOBODY))
     if _plain(name) & (staff | others | frozenset[str]().union(*map(_plain, also))):
+        return True
+    if not for_guest and _plain(name) & nobody:
         return True
     if any(word in whole for whole in _plain(name) for word in staff if _EAST_ASIAN.search(word)):
         return True
@@ -153,9 +161,8 @@ def _script(character: str) -> str:
 
 
 @functools.cache
-def _reserved() -> tuple[frozenset[str], frozenset[str]]:
-    staff, whole = (frozenset[str]().union(*map(_plain, words.split())) for words in (_STAFF, _WHOLE))
-    return staff, whole
+def _plain_words(words: str) -> frozenset[str]:
+    return frozenset[str]().union(*map(_plain, words.split()))
 
 
 @functools.cache

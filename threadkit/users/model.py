@@ -254,9 +254,9 @@ def check_username(name: str) -> str:
     return name
 
 
-def check_not_reserved(name: str, *, also: Iterable[str] = ()) -> str:
+def check_not_reserved(name: str, *, also: Iterable[str] = (), for_guest: bool = False) -> str:
     """The name, unless it is a word for those who run a site, or one of `also`, such as the site's own name."""
-    if names.is_reserved(name, also=also):
+    if names.is_reserved(name, also=also, for_guest=for_guest):
         raise ReservedUsername
     return name
 

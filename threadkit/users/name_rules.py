@@ -27,7 +27,7 @@ class NameRules:
             return
         if why := why_unfit(name):
             raise InvalidUsername(why=why)
-        check_not_reserved(name, also=words_of(site))
+        check_not_reserved(name, also=words_of(site), for_guest=True)
         if (holder := await self.queries.by_looks(name)) is not None:
             sites = await self.site_queries.all()
             if await self.roles.roles_of(holder.id, [one.id for one in sites]):

@@ -81,6 +81,7 @@ class SessionService:
         self._tokens = tokens
         self._news = news
         self._life_s = accounts.session_days * 86_400
+        self._longest_ms = accounts.session_longest_days * 86_400_000
         self._most = accounts.sessions_per_user
         self._save = SaveSession(redis, keys)
         self._end = EndSessions(redis, keys)
@@ -149,10 +150,11 @@ class SessionService:
             raise SessionEnded
         if refresh_id == "REUSED":
             raise InvalidRefreshToken
-        user = await self._queries.by_id(claims.user_id)
-        if user is None:
+        viewer = await self._queries.viewer(claims.user_id, claims.session_id, site_id)
+        if viewer is None:
             raise UserGone
-        return self._response(user, site_id, claims.session_id, refresh_id)
+        await self._end_when_old(viewer)
+        return self._response(viewer.user, site_id, claims.session_id, refresh_id)
 
     def claims_of(self, access_token: str) -> Claims | None:
         return self._tokens.read(access_token, "access")
@@ -176,6 +178,7 @@ class SessionService:
         viewer = await self._queries.viewer(claims.user_id, claims.session_id, site_id, company=company)
         if viewer is None:
             raise SessionEnded
+        await self._end_when_old(viewer)
         await self._note_use(viewer)
         return viewer
 
@@ -202,6 +205,13 @@ class SessionService:
 
     async def end_all(self, user_id: UserId, *, keep: SessionId | str = "") -> int:
         return await self._end(user_id, keep=keep)
+
+    async def _end_when_old(self, viewer: Viewer) -> None:
+        """Guests stay: they have no way to come back as themselves."""
+        if viewer.user.is_guest or self._clock.now_ms() - from_iso(viewer.session.created_at) <= self._longest_ms:
+            return
+        await self.end(viewer.id, viewer.session.id)
+        raise SessionEnded
 
     async def _note_use(self, viewer: Viewer) -> None:
         now_ms = self._clock.now_ms()

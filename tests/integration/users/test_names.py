@@ -150,8 +150,9 @@ async def test_guests_may_be_called_as_members_are(http: httpx.AsyncClient, new_
     await create(http, new_site, "paul")
     assert (await guest(http, new_site, "paul")).name.endswith("-paul")
     assert (await guest(http, new_site, "हिन्दी")).name.endswith("-हिन्दी")
-    body = {"page_url": "https://blog.example.org/a", "content": "hello", "author_name": "Paul"}
-    assert (await post(http, new_site, "/v1/comments", body)).status_code == 200
+    for name in ("Paul", "Guest", "Anonymous"):
+        body = {"page_url": f"https://blog.example.org/{name}", "content": f"hello, {name}", "author_name": name}
+        assert (await post(http, new_site, "/v1/comments", body, **{"user-agent": name})).status_code == 200
 
 
 async def test_a_host_sites_user_is_not_called_as_its_staff(vouch: Vouch) -> None:

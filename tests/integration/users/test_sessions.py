@@ -13,6 +13,7 @@ from tests.make import ManualClock
 from tests.people import Person, create, guest, post
 from threadkit.app import Application
 from threadkit.clock import iso
+from threadkit.ids import UserId
 from threadkit.sites.model import NewSite
 from threadkit.users.sessions import Device
 
@@ -59,6 +60,24 @@ async def test_use_lets_the_thirty_days_begin_anew_s2_02(
     clock.advance(seconds=61)
     await me(person)
     assert await redis.ttl(f"session:{session_id}") >= MONTH_S - 10
+
+
+async def test_a_members_session_ends_some_day_however_often_it_is_used(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock
+) -> None:
+    member, visitor = await create(http, new_site, "ada"), await guest(http, new_site)
+    user = await app.services.users.existing(UserId(member.id))
+    opened = await app.services.sessions.open(user, new_site.site.id, Device("test", "here"))
+    tokens = {"member": opened.refresh_token, "guest": visitor.refresh_token}
+    said: dict[str, list[str]] = {"member": [], "guest": []}
+    for _ in range(19):
+        clock.advance(seconds=20 * 86_400)
+        for who, token in tokens.items():
+            answer = await post(http, new_site, "/v1/auth/refresh", {"refresh_token": token})
+            said[who].append(answer.json().get("code", "renewed"))
+            tokens[who] = answer.json().get("refresh_token", token)
+    assert said["member"] == ["renewed"] * 18 + ["session_ended"]
+    assert said["guest"] == ["renewed"] * 19
 
 
 async def test_the_five_newest_sessions_stay_s2_41(
