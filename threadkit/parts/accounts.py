@@ -74,7 +74,7 @@ def build_accounts(base: Base, endpoints: ProviderEndpoints) -> Accounts:
         limits=settings.limits,
     )
     factors = FactorQueries(redis=redis, keys=keys)
-    second_step, passkeys = _second_step(base, factors, sessions, news)
+    second_step, passkeys = _second_step(base, queries, factors, sessions, news)
     outbound = build_outbound(settings, endpoints)
     providers = build_providers(settings, endpoints, outbound, clock)
     return Accounts(
@@ -145,7 +145,7 @@ def _codes(base: Base) -> CodeService:
 
 
 def _second_step(
-    base: Base, factors: FactorQueries, sessions: SessionService, news: AccountNews
+    base: Base, queries: UserQueries, factors: FactorQueries, sessions: SessionService, news: AccountNews
 ) -> tuple[SecondStep, Passkeys]:
     settings = base.settings
     second_step = SecondStep(
@@ -155,7 +155,7 @@ def _second_step(
         keyring=base.keyring,
         queries=factors,
         sessions=sessions,
-        tries=Tries(base.windows, per_hour=settings.limits.sign_ins_per_account_per_hour),
+        tries=Tries(base.windows, queries=queries, per_hour=settings.limits.sign_ins_per_account_per_hour),
         news=news,
         server_name=settings.site.name,
     )

@@ -97,7 +97,7 @@ class StaffService:
         async def is_of_second_step(user: User, code: str) -> bool:
             nonlocal passed
             try:
-                await self._second_step.check_totp(user.id, code)
+                await self._second_step.check_totp(user.id, code, client=device.client)
             except ThreadKitError:
                 return False
             passed = True
@@ -179,9 +179,9 @@ class StaffService:
 
     async def _check_factor(self, viewer: Viewer, proof: Proof) -> None:
         if proof.totp is not None:
-            await self._second_step.check_totp(viewer.id, proof.totp)
+            await self._second_step.check_totp(viewer.id, proof.totp, client=viewer.session.ip)
         elif proof.recovery_code is not None:
-            await self._second_step.check_recovery_code(viewer.user, proof.recovery_code)
+            await self._second_step.check_recovery_code(viewer.user, proof.recovery_code, client=viewer.session.ip)
         elif proof.passkey is not None:
             await self._passkeys.check(viewer.user, proof.passkey)
         else:

@@ -60,11 +60,18 @@ class UserQueries:
         return await self._behind(self._keys.shared.username(name_key(name)))
 
     async def by_looks(self, name: str) -> User | None:
-        """Whose name looks like this one."""
-        looks = name_key(look_alike_key(name))
-        holder = await self._redis.get(self._keys.shared.look_alike(looks))
+        """Whose name looks like this one. One round trip when it is nobody's."""
+        shared, looks = self._keys.shared, name_key(look_alike_key(name))
         # Members of before look-alikes were noted have nothing but their name.
-        return await self.by_id(UserId(holder)) if holder else await self.by_name(name) or await self.by_name(looks)
+        entries = [shared.look_alike(looks), shared.username(name_key(name)), shared.username(looks)]
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for entry in entries:
+                pipe.get(entry)
+            holders = await pipe.execute()
+        for holder in dict.fromkeys(filter(None, holders)):
+            if (user := await self.by_id(UserId(holder))) is not None:
+                return user
+        return None
 
     async def by_provider(self, provider: str, provider_id: str) -> User | None:
         return await self._behind(self._keys.shared.provider(provider, provider_id))

@@ -163,6 +163,26 @@ async def test_staff_with_a_second_step_come_in_with_password_and_one_time_code(
     assert opened.json()["second_step_needed"] is False
 
 
+async def test_a_thief_with_the_password_cannot_use_up_the_owners_tries_at_the_second_step(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock, letterbox: Letterbox
+) -> None:
+    await employ(app, http, new_site, "mona")
+    async with at_desk(app, new_site, "mona", clock) as desk:
+        await desk.sign_in()
+        await desk.set_up_totp()
+        body = {"email": "mona@example.org", "password": PASSWORD}
+        thief = {"x-forwarded-for": "203.0.113.7"} | HERE
+        async with at_desk(app, new_site, "mona", clock) as theirs:
+            assert (await theirs.http.post("/v1/staff/sign-in", json=body, headers=thief)).status_code == 200
+            said = [(await theirs.call("POST", "second-step", {"totp": "000000"})).status_code for _ in range(25)]
+        assert said == [400] * 20 + [429] * 5
+        async with at_desk(app, new_site, "mona", clock) as again:
+            again.secret = desk.secret
+            await again.sign_in()
+            passed = await again.said("POST", "second-step", {"totp": again.code()})
+            assert passed["second_step_needed"] is False
+
+
 async def test_a_sign_in_from_a_new_network_is_told_by_mail(
     http: httpx.AsyncClient, new_site: NewSite, grace: Person, letterbox: Letterbox
 ) -> None:

@@ -73,7 +73,7 @@ class SecondStep:
         sealed = await self._queries.totp_draft(viewer.id)
         if sealed is None:
             raise TotpDraftGone
-        async with self._tries.one(viewer.id):
+        async with self._tries.one(viewer.id, viewer.session.ip):
             step = self._matching_step(viewer.id, sealed, code)
         codes, now_ms = recovery.new_codes(), self._clock.now_ms()
         has_new = await self._keep_totp(
@@ -113,17 +113,17 @@ class SecondStep:
 
     # Passing
 
-    async def check_totp(self, user_id: UserId, code: str) -> None:
+    async def check_totp(self, user_id: UserId, code: str, *, client: str) -> None:
         """Use a one-time code up, or raise."""
-        async with self._tries.one(user_id):
+        async with self._tries.one(user_id, client):
             stored = await self._queries.totp(user_id)
             if stored is None:
                 raise WrongSecondStep
             await self._use_step(user_id, stored.secret, self._matching_step(user_id, stored.secret, code))
 
-    async def check_recovery_code(self, user: User, code: str) -> None:
+    async def check_recovery_code(self, user: User, code: str, *, client: str) -> None:
         """Use a recovery code up, or raise."""
-        async with self._tries.one(user.id):
+        async with self._tries.one(user.id, client):
             digest = recovery.digest_of(code, user_id=user.id, key=self._recovery_key)
             if not await self._redis.srem(self._keys.user(user.id).recovery_codes(), digest):
                 raise WrongSecondStep
