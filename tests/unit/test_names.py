@@ -83,7 +83,7 @@ def test_words_for_those_who_run_a_site_are_reserved_however_they_are_written(na
             "Эдмин",
             "李明",
         ),
-        *("Admiral", "moderno", "Owen", "Guesthouse", "Łukasz", "नमस्ते", ""),
+        *("Admiral", "moderno", "Owen", "Guesthouse", "moderator-8f3a21c0", "owner-20391827", "Łukasz", "नमस्ते", ""),
     ],
 )
 def test_names_that_only_contain_such_a_word_are_free(name: str) -> None:
