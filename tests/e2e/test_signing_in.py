@@ -99,6 +99,31 @@ def own_users(server: Server, site: Any) -> tuple[str, str]:
     return project, json.loads(made)["sso_secret"]
 
 
+async def test_while_somebody_guesses_at_the_account_a_code_is_asked_for_beside_the_password(
+    talk: Talk, visit: Any
+) -> None:
+    visitor, asked = await visit(), list[dict[str, str]]()
+
+    async def guarded(route: Any) -> None:
+        asked.append(route.request.post_data_json)
+        await route.fulfill(status=429, json={"status": 429, "code": "code_required", "detail": "…"})
+
+    await visitor.page.route("**/v1/auth/login", guarded)
+    await visitor.open(talk.url)
+    await visitor.button("Sign in").click()
+    await visitor.button("Use a password").click()
+    await visitor.page.get_by_placeholder("E-mail").fill("ada@example.org")
+    await visitor.page.get_by_placeholder("Password").fill("correct horse battery")
+    code = visitor.page.get_by_placeholder("Code")
+    await expect(code).to_be_hidden()
+    await visitor.page.get_by_role("dialog").get_by_role("button", name="Sign in", exact=True).click()
+    await expect(visitor.page.get_by_role("alert")).to_contain_text("we have just sent a code")
+    await code.fill("123456")
+    await visitor.page.get_by_role("dialog").get_by_role("button", name="Sign in", exact=True).click()
+    await until(lambda: len(asked) == 2, "both tries")
+    assert [body.get("code") for body in asked] == [None, "123456"]
+
+
 async def test_who_is_signed_in_on_the_page_is_signed_in_here(
     api: Any, host: Host, visit: Any, own_users: tuple[str, str]
 ) -> None:

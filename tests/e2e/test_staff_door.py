@@ -7,6 +7,7 @@ from playwright.async_api import expect
 from tests.e2e.conftest import PUBLIC
 from tests.e2e.staff import Desk, appoint
 from tests.integration.server.program import Server
+from tests.wait import until
 
 
 async def test_a_moderator_signs_in_stays_in_and_signs_out(server: Server, visit: Any) -> None:
@@ -29,6 +30,28 @@ async def test_a_moderator_signs_in_stays_in_and_signs_out(server: Server, visit
     await expect(desk.button("Sign in")).to_be_visible()
     allowed = ("401", "the server responded with a status of 401")
     assert [said for said in visitor.complaints if not any(word in said for word in allowed)] == []
+
+
+async def test_while_somebody_guesses_a_code_is_asked_for_beside_the_password(server: Server, visit: Any) -> None:
+    visitor, asked = await visit(), list[dict[str, str]]()
+
+    async def guarded(route: Any) -> None:
+        asked.append(route.request.post_data_json)
+        await route.fulfill(status=429, json={"status": 429, "code": "code_required", "detail": "…"})
+
+    desk = Desk(visitor.page, server.url.replace("127.0.0.1", "localhost"))
+    await desk.page.route("**/v1/staff/sign-in", guarded)
+    await desk.page.goto(f"{desk.url}/mod")
+    await desk.page.get_by_label("E-mail").fill("mona@example.org")
+    await desk.page.get_by_label("Password").fill("correct horse battery")
+    code = desk.page.get_by_label("Code")
+    await expect(code).to_be_hidden()
+    await desk.button("Sign in").click()
+    await expect(desk.page.get_by_role("alert")).to_contain_text("we have just sent a code")
+    await code.fill("123456")
+    await desk.button("Sign in").click()
+    await until(lambda: len(asked) == 2, "both tries")
+    assert [body.get("code") for body in asked] == [None, "123456"]
 
 
 async def test_an_account_elsewhere_opens_the_door(server: Server, visit: Any) -> None:
