@@ -111,6 +111,17 @@ async def unban(services: Services, wanted_user: str, wanted: str | None, everyw
     _tell(found, f"not banned on {site.name}", shadow, done is not None)
 
 
+@user.command("sign-out")
+@click.argument("wanted_user", metavar="USER")
+@store_options
+@with_services
+async def sign_out(services: Services, wanted_user: str) -> None:
+    """End all sessions of USER, on every site and on the pages for staff. (A new jwt_secret ends everybody's.)"""
+    found = await find_user(services, wanted_user)
+    ended = await services.sessions.end_all(found.id)
+    out.print(f"{found.name} is signed out everywhere: {ended} session{'' if ended == 1 else 's'} ended.")
+
+
 @user.command()
 @click.argument("wanted_user", metavar="USER")
 @click.option("--site", "wanted", help="What moderators of this site see: id, key, domain or name.")

@@ -101,3 +101,12 @@ async def test_what_makes_no_sense_is_said_in_a_sentence(
     ):
         done = await owner.types("user", *words)
         assert (done.returncode, expected in done.stderr, "Traceback" in done.stderr) == (1, True, False), words
+
+
+async def test_whoever_runs_the_server_signs_somebody_out(
+    http: httpx.AsyncClient, new_site: NewSite, owner: Owner
+) -> None:
+    ada, bob = await create(http, new_site, "ada"), await create(http, new_site, "bob")
+    done = await owner.types("user", "sign-out", "ada")
+    assert (done.returncode, done.stdout) == (0, "ada is signed out everywhere: 1 session ended.\n"), done.stderr
+    assert [(await one.call("GET", "/v1/users/me")).status_code for one in (ada, bob)] == [401, 200]
