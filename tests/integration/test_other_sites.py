@@ -36,7 +36,7 @@ ANSWERS = {
     ("DELETE", "/v1/moderation/claim/{comment_id}"): 204,
 }
 OF_EVERY_REQUEST = re.compile(
-    r"threadkit:probe|rate:|session:|user:[^:]+:sessions|apikey:|site:[^:]+:(usage|visitors|day|keys|tally|viewed)|lock:"
+    r"threadkit:probe|rate:|session:|user:[^:]+:(sessions|networks)|apikey:|site:[^:]+:(usage|visitors|day|keys|tally|viewed)|lock:"
 )
 
 
