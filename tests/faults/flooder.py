@@ -34,6 +34,9 @@ SOCKETS = {
     "continuations": (frame(b"x", final=False), frame(b"", opcode=_CONTINUED, final=False)),
     "letters": (b"", frame(b"x")),
 }
+# As much as is allowed, which nobody is thrown out for.
+PATIENT = {"patient": (b"", frame(b"", opcode=PING))}
+PINGS_AT_A_TIME, PATIENT_PAUSE_S = 39, 1.0
 REQUESTS = {
     "chunks": (_POST, b"1\r\nx\r\n"),
     "headers": (_VERSION, b"a: b\r\n"),
@@ -66,13 +69,13 @@ class Flood:
             await asyncio.sleep(COMES_AGAIN_S)
 
     async def _stay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self.kind in SOCKETS:
+        if self.kind in SOCKETS | PATIENT:
             writer.write(self._keyed(_UPGRADE))
             if not (await reader.readline()).startswith(b"HTTP/1.1 101"):
                 self.refused += 1
                 return
-        first, unit = map(self._keyed, (SOCKETS | REQUESTS)[self.kind])
-        piece = unit * (PIECE_BYTES // len(unit))
+        first, unit = map(self._keyed, (SOCKETS | PATIENT | REQUESTS)[self.kind])
+        piece = unit * (PINGS_AT_A_TIME if self.kind in PATIENT else PIECE_BYTES // len(unit))
         began_s = time.monotonic()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.until_s - began_s):
@@ -96,6 +99,7 @@ class Flood:
                 writer.write(piece)
                 await writer.drain()
                 self.sent_bytes += len(piece)
+                await asyncio.sleep(PATIENT_PAUSE_S if self.kind in PATIENT else 0)
 
 
 async def flood(port: int, key: str, kind: str, sockets: int, addresses: int, network: str, seconds: float) -> Flood:

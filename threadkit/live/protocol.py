@@ -22,6 +22,8 @@ EXTENSION = "threadkit.protocol"
 MOST_UNSENT_BYTES = 256 * 1024
 GOODBYE_S = 5.0
 FRAMES_A_MESSAGE = 16
+FORGOTTEN_S = 4.0
+"""How long it takes until as much as is allowed at once is allowed again."""
 A_PIECE = 8
 """Frames; one costs some 20 to 40 µs to read."""
 
@@ -43,9 +45,9 @@ class LiveProtocol(WSProtocol):
     _most_frames = 0
     _most_bytes = 0
     _is_flooding = False
-    _second = 0
-    _frames = 0
-    _bytes = 0
+    _counted_s = 0.0
+    _frames = 0.0
+    _bytes = 0.0
     _is_queued = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -144,14 +146,14 @@ class LiveProtocol(WSProtocol):
         """Every frame and every byte, because a ping and an empty piece of a message cost as much as a message."""
         if not self.handshake_complete:
             return
-        second = int(self.loop.time())
-        if second != self._second:
-            self._second, self._frames, self._bytes = second, 0, 0
-        self._frames += frames
-        self._bytes += received
+        now_s = self.loop.time()
+        part = (now_s - self._counted_s) / FORGOTTEN_S
+        self._counted_s = now_s
+        self._frames = max(0.0, self._frames - part * self._most_frames) + frames
+        self._bytes = max(0.0, self._bytes - part * self._most_bytes) + received
         if not self._is_flooding and (self._frames > self._most_frames or self._bytes > self._most_bytes):
             self._is_flooding = True
-            self._intake.throw_out(self.scope, self.loop.time())
+            self._intake.throw_out(self.scope, now_s)
             self.end(1008, "too much at once")
 
     def _cut_off_soon(self) -> None:

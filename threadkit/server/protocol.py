@@ -117,8 +117,15 @@ class ReadersProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
+        """A handshake costs as much as a request, so a crowd of them takes turns too."""
         self._is_upgraded = True  # from here on the connection is somebody else's
         self._stop_watching()
+        self.flow.pause_reading()
+        self._intake.add(self, self.loop)
+
+    def _upgrade(self) -> None:
+        if self.transport.is_closing():
+            return
         if self._intake.is_out(self.scope, self.loop.time()):
             self._write_status(b"429 Too Many Requests")
             self.transport.close()
@@ -138,6 +145,9 @@ class ReadersProtocol(HttpToolsProtocol):
         self._left += data
 
     def take_piece(self) -> bool:
+        if self._is_upgraded:
+            self._upgrade()
+            return False
         piece = bytes(self._left[:A_PIECE])
         del self._left[:A_PIECE]
         if not self.transport.is_closing():

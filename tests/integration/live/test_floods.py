@@ -2,15 +2,16 @@
 
 import asyncio
 import contextlib
+from typing import Any
 
 import pytest
 
 from tests.faults.flooder import SOCKETS
 from tests.integration.live.ears import LiveServer
-from tests.integration.live.raw import PING, RawSocket, call, frame
+from tests.integration.live.raw import PING, PONG, RawSocket, call, frame
 from tests.wait import until
 from threadkit.http import intake
-from threadkit.live.protocol import A_PIECE, FRAMES_A_MESSAGE
+from threadkit.live.protocol import A_PIECE, FORGOTTEN_S, FRAMES_A_MESSAGE
 from threadkit.sites.model import NewSite
 
 FLOODER = "X-Forwarded-For: 203.0.113.9\r\n"
@@ -51,6 +52,22 @@ async def test_as_many_frames_as_are_allowed_are_read_in_turns_and_in_order(live
         pongs = [(await raw.read())[1] for _ in range(number)]
         assert pongs == [b"%d" % place for place in range(number)]
         assert b"pong" in (await raw.read())[1]
+
+
+async def test_as_much_again_is_allowed_after_a_few_seconds_and_not_before(live: LiveServer, key: str) -> None:
+    allowed = FRAMES_A_MESSAGE * live.app.services.settings.live.messages_per_second
+    burst = frame(b"", opcode=PING) * (allowed * 9 // 10)
+    async with await RawSocket.open(live.port, key) as raw:
+        (client,) = live.app.services.hub._clients
+        wire: Any = client._wire  # type: ignore[attr-defined]
+        for _ in range(3):
+            await raw.send(burst + call("ping"))
+            while (answer := await raw.read())[0] == PONG or b"pong" not in answer[1]:
+                assert answer[0], "it was closed"
+            wire._counted_s -= FORGOTTEN_S  # as if that had passed
+        wire._counted_s += FORGOTTEN_S / 2
+        await raw.send(burst)
+        assert await raw.close_code(seconds=1) == 1008
 
 
 async def test_a_flooder_stays_out_for_a_while_and_neighbours_do_not(

@@ -14,6 +14,7 @@ import uvicorn
 
 from tests.folders import quick_folder
 from tests.integration.server.program import Server, environment, serving
+from tests.wait import until
 from threadkit.server import serve
 from threadkit.server.protocol import ReadersProtocol
 from threadkit.settings import Settings
@@ -118,7 +119,7 @@ async def test_a_websocket_is_not_taken_for_an_idle_connection() -> None:
         b"GET /ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
         b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n"
     )
-    assert taken_over.called
+    await until(lambda: taken_over.called, "its turn")
     assert protocol.timeout_keep_alive_task is None
     assert protocol._watch is None
 
@@ -132,6 +133,9 @@ class Transport(asyncio.Transport):
 
     def is_closing(self) -> bool:
         return False
+
+    def pause_reading(self) -> None:
+        pass
 
 
 async def test_a_connection_with_pauses_between_requests_is_kept(server: Server) -> None:
