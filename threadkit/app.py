@@ -49,7 +49,7 @@ class Application:
         self.services = build(
             settings,
             keyring,
-            Store(address, settings.store, refuses_silence=True),
+            store := Store(address, settings.store, refuses_silence=True),
             clock=clock,
             endpoints=endpoints,
             outside_endpoints=outside_endpoints,
@@ -68,9 +68,9 @@ class Application:
             ledger=ledger,
             limits=self._reader_limits(),
             pages=self.services.page_rule,
+            is_store_quiet=lambda: store.is_quiet,
         )
 
-        store = self.services.store
         self.admission = Admission(
             self.fast_lane, settings=settings.limits, metrics=self.metrics, held_up=lambda: store.held_up
         )

@@ -184,3 +184,29 @@ async def test_nothing_jumps_while_the_thread_comes_in(talk: Talk, member: Any, 
     await reader.open(talk.url)
     await reader.is_connected()
     assert await reader.page.evaluate("window.shifted") < 0.1
+
+
+async def test_a_copy_from_before_an_outage_says_how_old_it_is_until_it_is_none(
+    talk: Talk, member: Any, visit: Any
+) -> None:
+    talk.post("Said before", member("ada"))
+    reader = await visit()
+    await reader.page.clock.install()
+    is_away = True
+
+    async def answer(route: Any) -> None:
+        response = await route.fetch()
+        marks = {"warning": '110 - "Response is Stale"', "age": "180"} if is_away else {}
+        await route.fulfill(response=response, headers=response.headers | marks)
+
+    await reader.page.route("**/v1/comments?**", answer)
+    await reader.open(talk.url)
+    line = reader.page.locator("thread-kit p.notice[role=status]")
+    await expect(line).to_have_text(
+        "The comments as they were 3 minutes ago. New ones cannot be read or written for the moment."
+    )
+    await expect(reader.comment("Said before")).to_be_visible()
+    is_away = False
+    await reader.page.clock.run_for(20_000)
+    await expect(line).to_have_count(0)
+    assert reader.complaints == []

@@ -97,6 +97,71 @@ async def test_a_look_from_before_a_gap_makes_nothing_fresh_after_it() -> None:
     assert snapshots.fresh(key) is None
 
 
+class Library:
+    """One page that others write on, and how many look at it."""
+
+    def __init__(self) -> None:
+        self.key: Key = (SiteId(new_uuid()), 1, PageId(new_uuid()), "new", None)
+        self.snapshots = Snapshots(clock=ManualClock(), keys=Keys(), listener=Deaf())  # type: ignore[arg-type]
+        self.version = self.looks = self.most = 0
+        self._looking = 0
+        self.may_go = asyncio.Event()
+
+    async def get(self) -> Snapshot:
+        return await self.snapshots.get(self.key, page=self._page, make=self._make)
+
+    async def _page(self) -> FoundPage:
+        return FoundPage(self.key[2], Page(site_id=SiteId(""), url="", version=self.version), 0)
+
+    async def _make(self, found: FoundPage) -> Thread:
+        self.looks += 1
+        self._looking += 1
+        self.most = max(self.most, self._looking)
+        await self.may_go.wait()
+        self._looking -= 1
+        return Thread(page_id=found.id, tree=PageTree([], 0), total=0)
+
+
+async def test_one_look_goes_on_at_a_time_however_many_ask_and_write() -> None:
+    library = Library()
+    asked: list[asyncio.Task[Snapshot]] = []
+    for _ in range(5):
+        asked += [asyncio.create_task(library.get()) for _ in range(10)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        library.version += 1
+        library.snapshots.outdate(library.key[2])
+    last = asyncio.create_task(library.get())
+    await asyncio.sleep(0)
+    library.may_go.set()
+    await asyncio.gather(*asked)
+    assert (await last).version == 5, "nobody gets a page from before they asked"
+    assert library.most == 1
+    assert library.looks <= 4, "two, and one more try of each that was overtaken"
+
+
+@pytest.mark.parametrize("is_taken_away", [False, True], ids=["added", "taken away"])
+async def test_a_copy_is_kept_for_an_outage_until_something_is_taken_away(is_taken_away: bool) -> None:
+    library = Library()
+    library.may_go.set()
+    made = await library.get()
+    library.version += 1
+    (library.snapshots.drop if is_taken_away else library.snapshots.outdate)(library.key[2])
+    assert library.snapshots.fresh(library.key) is None
+    assert library.snapshots.stale(library.key) is (None if is_taken_away else made)
+
+
+async def test_a_look_under_way_when_something_is_taken_away_is_not_kept() -> None:
+    library = Library()
+    looking = asyncio.create_task(library.get())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    library.snapshots.drop(library.key[2])
+    library.may_go.set()
+    await looking
+    assert library.snapshots.stale(library.key) is None
+
+
 @pytest.mark.parametrize("letters", ["a", "".join(map(chr, range(0x100, 0x3000)))], ids=["plain", "incompressible"])
 async def test_a_large_thread_is_compressed_beside_its_readers_and_counts_no_less_than_it_takes(letters: str) -> None:
     text = "".join(random.Random(1).choices(letters, k=LARGEST_AT_ONCE))

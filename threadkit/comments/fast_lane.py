@@ -2,17 +2,20 @@
 
 It takes `GET /v1/comments` of visitors without an account, with a key this worker knows, from a page it has seen to be
 allowed. Everything else, and everything unusual, goes the ordinary way, which gives the same answers. What lies ready is
-written by the server's protocol itself (server/protocol.py); what has to be fetched first waits here.
+written by the server's protocol itself (server/protocol.py); what has to be fetched first waits here. While the store is
+away, everybody gets the last copy of what everybody may see, those too who are signed in.
 """
 
+import asyncio
 import functools
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
-from litestar.types import ASGIApp, Receive, Send
+from litestar.types import ASGIApp, Message, Receive, Send
 from redis.exceptions import RedisError
 
 from threadkit.clock import Clock
@@ -34,8 +37,9 @@ PATH = "/v1/comments"
 NUMBERS = ("limit", "replies", "depth")
 MOST_REMEMBERED = 10_000
 
-ASK_AGAIN_MS = 1000
 LONGEST_ASKED = 4096
+LOOK_EVERY_S = 0.05
+TROUBLE_MS = 1000
 
 _STATUS_LINES = {
     200: b"HTTP/1.1 200 OK\r\n",
@@ -49,6 +53,10 @@ _NO_WEIGHT = re.compile(rb"\s*q\s*=\s*0(\.0*)?\s*", re.IGNORECASE)
 
 
 _Asked = tuple[bytes | None, bytes | None, bytes | None, bytes]
+
+
+class _NotWaited(Exception):
+    """The store is away, or was a moment ago, and there is a copy."""
 
 
 class _Caller:
@@ -77,6 +85,7 @@ class FastLane:
         ledger: Ledger,
         limits: ReaderLimits | None,
         pages: PageRule,
+        is_store_quiet: Callable[[], bool],
     ) -> None:
         self._app = app
         self._threads = threads
@@ -86,7 +95,8 @@ class FastLane:
         self._ledger = ledger
         self._pages = pages
         self._limits = limits
-        self._store_left_ms = -ASK_AGAIN_MS
+        self._is_store_quiet = is_store_quiet
+        self._failed_ms = 0
         self._callers: dict[_Asked, _Caller] = {}
         site_queries.on_forgotten = self._forget
 
@@ -96,26 +106,83 @@ class FastLane:
             return
         started = time.perf_counter()
         headers = dict(scope["headers"])
+        answer = functools.partial(self._send, started, scope, headers, send)
         caller = self._caller(headers, scope["query_string"])
-        warning: list[tuple[bytes, bytes]] = []
-        snapshot = None
-        if caller is not None:
-            snapshot = self._snapshots.fresh(caller.key) or await self._made(caller)
-        if snapshot is None and (last := await self._last_known(headers, scope["query_string"])):
-            caller, snapshot, warning = last
-        if caller is None or snapshot is None:  # the ordinary way knows how to say it
+        known = caller or self._former(headers, scope["query_string"])
+        if known is not None and b"authorization" not in headers:
+            try:
+                snapshot = self._snapshots.fresh(known.key) or await self._made(known)
+            except (RedisError, OSError, _NotWaited) as error:
+                if not isinstance(error, _NotWaited):
+                    self._failed_ms = self._clock.now_ms()
+                last = self._snapshots.stale(known.key)
+                if last is not None and await answer(known, last, is_stale=True):
+                    return
+            else:
+                if caller is not None and snapshot is not None and await answer(caller, snapshot):
+                    return
+        # The ordinary way knows how to say what is wrong. It says that the store is away where there is no copy.
+        if known is None or self._snapshots.stale(known.key) is None:
             await self._app(scope, receive, send)
-            return
+        elif await self._is_away(known, scope, receive, send):
+            last = self._snapshots.stale(known.key)
+            if last is None or not await answer(known, last, is_stale=True):
+                await self._app(scope, receive, send)
+
+    async def _is_away(self, known: _Caller, scope: Any, receive: Receive, send: Send) -> bool:
+        """Go the ordinary way, unless it ends at a store that is away."""
+        is_away = has_begun = False
+
+        async def unless_away(message: Message) -> None:
+            nonlocal is_away, has_begun
+            if message["type"] == "http.response.start":
+                is_away, has_begun = message["status"] == 503, message["status"] != 503
+            if not is_away:
+                await send(message)
+
+        going = asyncio.ensure_future(self._app(scope, receive, unless_away))
+        try:
+            while not going.done():
+                await asyncio.wait([going], timeout=LOOK_EVERY_S)
+                if not going.done() and not has_begun and self._has_copy_instead(known.key):
+                    return True
+            await going
+        finally:
+            going.cancel()
+        return is_away
+
+    def _has_copy_instead(self, key: Key) -> bool:
+        """Whether nobody should wait any longer, because the store is away, or has been a moment ago. Then a copy must
+        not be older than what was written since."""
+        copy = self._snapshots.stale(key)
+        if copy is None or self._is_store_quiet():
+            return copy is not None
+        return self._clock.now_ms() - self._failed_ms < TROUBLE_MS and copy.outdated_ms <= self._failed_ms
+
+    async def _send(
+        self,
+        started: float,
+        scope: Any,
+        headers: dict[bytes, bytes],
+        send: Send,
+        caller: _Caller,
+        snapshot: Snapshot,
+        *,
+        is_stale: bool = False,
+    ) -> bool:
+        """Whether it was answered, which it is not when it is one too many."""
         try:
             limits = self._limits.spend(caller.site, scope, headers) if self._limits else b""
         except RateLimited:  # counted only when it is let through, so it is refused there too
-            await self._app(scope, receive, send)
-            return
+            return False
         if _wants_compressed(snapshot, headers):
             await snapshot.until_compressed()
         status, head, body = _chosen(snapshot, headers)
         request_id = request_id_of(headers)
-        own = [(b"x-request-id", request_id.encode()), *caller.head.listed, *_listed(limits), *warning]
+        own = [(b"x-request-id", request_id.encode()), *caller.head.listed, *_listed(limits)]
+        if is_stale:
+            age_s = (self._clock.now_ms() - snapshot.checked_ms) // 1000
+            own += [(b"age", b"%d" % age_s), (b"warning", b'110 - "Response is Stale"')]
         if is_https(scope, headers):
             own.append(HSTS)
         if scope["method"] == "HEAD":
@@ -123,6 +190,7 @@ class FastLane:
         await send({"type": "http.response.start", "status": status, "headers": head.listed + own})
         await send({"type": "http.response.body", "body": body, "more_body": False})
         self._note(started, status, len(body), request_id, caller, snapshot, scope, headers)
+        return True
 
     def at_once(self, scope: Any, query: bytes) -> tuple[bytes, bytes, bytes] | None:
         """The answer to a GET, if it lies ready: the status line (the server says the date after it), head and body."""
@@ -172,33 +240,19 @@ class FastLane:
         return _STATUS_LINES[429], head.wire + b"\r\n", body
 
     async def _made(self, caller: _Caller) -> Snapshot | None:
-        """The snapshot as the store has it; None when it cannot be had."""
+        """The snapshot as the store has it; None when there can be none. Nobody for whom there is a copy waits to find out
+        that the store is away."""
+        making = asyncio.ensure_future(self._threads.snapshot(caller.site, *caller.key[2:]))
         try:
-            return await self._threads.snapshot(caller.site, *caller.key[2:])
+            while not making.done():
+                await asyncio.wait([making], timeout=LOOK_EVERY_S)
+                if not making.done() and self._has_copy_instead(caller.key):
+                    raise _NotWaited
+            return await making
         except ThreadKitError:
             return None
-        except (RedisError, OSError):
-            self._store_left_ms = self._clock.now_ms()
-            return None
-
-    async def _last_known(
-        self, headers: dict[bytes, bytes], query: bytes
-    ) -> tuple[_Caller, Snapshot, list[tuple[bytes, bytes]]] | None:
-        """What was true when the store was last heard of: while it is away, and for a minute at most."""
-        caller = self._callers.get(_asked(headers, query))
-        snapshot = self._snapshots.stale(caller.key) if caller else None
-        if caller is None or snapshot is None or not await self._store_is_away(caller):
-            return None
-        age_s = (self._clock.now_ms() - snapshot.checked_ms) // 1000
-        return caller, snapshot, [(b"age", b"%d" % age_s), (b"warning", b'110 - "Response is Stale"')]
-
-    async def _store_is_away(self, caller: _Caller) -> bool:
-        if self._clock.now_ms() - self._store_left_ms >= ASK_AGAIN_MS:
-            try:
-                await self._site_queries.by_id(caller.site.id)
-            except (RedisError, OSError):
-                self._store_left_ms = self._clock.now_ms()
-        return self._clock.now_ms() - self._store_left_ms < ASK_AGAIN_MS
+        finally:
+            making.cancel()  # the look itself goes on, for whoever else waits for it
 
     def _note(
         self,
@@ -218,9 +272,7 @@ class FastLane:
 
     def _caller(self, headers: dict[bytes, bytes], query: bytes) -> _Caller | None:
         """Who asks for what, if everything about it is ordinary."""
-        if b"authorization" in headers or b"range" in headers:
-            return None
-        if b"projectid" not in headers and (b"key=" not in query or b"x-api-key" in headers):
+        if b"authorization" in headers or not _is_usual(headers, query):
             return None
         asked = _asked(headers, query)
         caller = self._callers.get(asked)
@@ -237,15 +289,31 @@ class FastLane:
             self._callers[asked] = caller
         return caller
 
-    def _look(self, api_key: bytes | None, origin: bytes | None, referer: bytes | None, query: bytes) -> _Caller | None:
+    def _former(self, headers: dict[bytes, bytes], query: bytes) -> _Caller | None:
+        """The same as far as it was known in the last minutes, for when nobody can be asked. Who is signed in does not
+        matter then: they get what everybody may see."""
+        return self._look(*_asked(headers, query), formerly=True) if _is_usual(headers, query) else None
+
+    def _look(
+        self,
+        api_key: bytes | None,
+        origin: bytes | None,
+        referer: bytes | None,
+        query: bytes,
+        *,
+        formerly: bool = False,
+    ) -> _Caller | None:
         fields = _fields(query)
         if fields is None:
             return None
         key_text = fields.pop("key", "") if api_key is None else api_key.decode("latin-1")
-        remembered = self._site_queries.remembered(key_text)
-        if remembered is None or remembered[0].is_owner:
+        until_ms = 0
+        if formerly:
+            opened = self._site_queries.formerly_opened(key_text)
+        else:
+            opened, until_ms = self._site_queries.remembered(key_text) or (None, 0)
+        if opened is None or opened.is_owner:
             return None
-        opened, until_ms = remembered
         page = origin or referer
         if page is not None:
             if not page.isascii() or not page.decode().isprintable():
@@ -254,6 +322,10 @@ class FastLane:
                 return None
         key = _understood(opened.site, fields)
         return _Caller(opened.site, key, origin, until_ms, self._site_queries.generation) if key else None
+
+
+def _is_usual(headers: dict[bytes, bytes], query: bytes) -> bool:
+    return b"range" not in headers and (b"projectid" in headers or (b"key=" in query and b"x-api-key" not in headers))
 
 
 def _asked(headers: dict[bytes, bytes], query: bytes) -> _Asked:

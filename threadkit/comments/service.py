@@ -186,7 +186,7 @@ class CommentService:
                 if not await self._bring_parent(site, comment):
                     raise
             else:
-                self._snapshots.drop(comment.page_id)
+                self._snapshots.outdate(comment.page_id)
                 if written != comment.id:
                     return await self._existing(site, written)
                 if not comment.is_shadowed:
@@ -297,7 +297,7 @@ class CommentService:
         comment = await self._existing(site, comment_id)
         now_ms = self._clock.now_ms()
         pinned = await self._toggle_pin(site.id, comment.page_id, comment.id, now_ms=now_ms, by=by, seen=seen)
-        self._snapshots.drop(comment.page_id)
+        self._snapshots.outdate(comment.page_id)
         return PinState(pinned, now_ms if pinned else None)
 
     async def by_author(

@@ -7,6 +7,9 @@ cost the next one a new snapshot.
 
 However many ask for a page that is being written to, one look goes on at a time. Those who ask after a write share the next
 one.
+
+While the store is away the last copy of a page is shown, however many wrote there since. It is kept for that until something
+is taken away from the page: nobody may find a comment again that was deleted, edited or hidden.
 """
 
 import asyncio
@@ -30,7 +33,9 @@ from threadkit.storage.listener import Listener, Receiver
 
 CHECK_EVERY_MS = 1000
 VIEWS_LAG_MS = 60_000
-STALE_MS = 60_000
+STALE_MS = 600_000
+ADDS = frozenset(("new_comment", "vote_update", "pin_update", "lock_update"))
+"""Events after which what a page showed before may still be shown, while the store cannot be asked."""
 SETTLED_WITHIN_S = 0.01
 LOOKS_AT_ONCE = 8
 MOST_WATCHED = 5000
@@ -73,7 +78,9 @@ class Snapshot:
         "head",
         "head_compressed",
         "head_known",
+        "is_outdated",
         "made_ms",
+        "outdated_ms",
         "page_id",
         "size",
         "version",
@@ -91,6 +98,8 @@ class Snapshot:
         self.views = views
         self.etag = f'"{found.id[:8]}-{self.version}-{views or 0}-{mark}"'.encode()
         self.made_ms = self.checked_ms = now_ms
+        self.is_outdated = False
+        self.outdated_ms = 0
         # The parts of the answer's head that are the same for everybody.
         self._same = [*SECURITY, (b"content-security-policy", API_POLICY), (b"etag", self.etag), *_HOW_TO_KEEP]
         self.head_known = Head(*self._same)
@@ -149,17 +158,19 @@ def _compressed(body: bytes) -> bytes:
 class _Change(msgspec.Struct):
     """What matters here of an event on a page's channel."""
 
+    type: str = ""
     version: int | None = None
 
 
 class _Look:
     """One look at a page, for all who wait for it."""
 
-    __slots__ = ("asked", "is_late", "made", "next")
+    __slots__ = ("asked", "is_late", "is_void", "made", "next")
 
     def __init__(self, *pages: PageId) -> None:
         self.asked = set(pages)  # with the page where a moved one's thread is
         self.is_late = False  # what it finds may be from before a change
+        self.is_void = False  # or even show what was taken away since
         self.next: _Look | None = None
         self.made: asyncio.Future[Snapshot]
 
@@ -182,9 +193,9 @@ class Snapshots:
     def fresh(self, key: Key) -> Snapshot | None:
         """A snapshot that need not be checked again yet."""
         snapshot = self._kept.get(key)
-        if snapshot is not None and self._clock.now_ms() - snapshot.checked_ms < CHECK_EVERY_MS:
-            return snapshot
-        return None
+        if snapshot is None or snapshot.is_outdated:
+            return None
+        return snapshot if self._clock.now_ms() - snapshot.checked_ms < CHECK_EVERY_MS else None
 
     def stale(self, key: Key) -> Snapshot | None:
         """One that may be shown while nobody can say whether it still holds."""
@@ -254,36 +265,49 @@ class Snapshots:
         look.asked.add(found.id)
         if kept is not None and kept.still_shows(found, now_ms):
             if not look.is_late:
-                kept.checked_ms = now_ms
+                kept.checked_ms, kept.is_outdated = now_ms, False
             if key in self._kept:
                 self._kept.move_to_end(key)
             return kept
         while True:
             answer, read = await make(found), found
             found = await page()
-            if (found.id, found.page.version) == (read.id, read.page.version):
+            is_settled = (found.id, found.page.version) == (read.id, read.page.version)
+            if is_settled or loop.time() > until_s:
                 break
             # Somebody wrote while we read: what was read may be a state that never was.
             look.asked.add(found.id)
-            if loop.time() > until_s:
-                # Good enough for those who wait now, under an ETag of its own; nobody after them gets it.
-                return Snapshot.of(answer, read, now_ms, mark=f"unsettled-{secrets.token_hex(8)}")
-        made = Snapshot.of(answer, found, now_ms, mark=str(key[1]))
-        if look.is_late:
-            made.checked_ms = 0  # the next reader looks again
-        self._keep(key, made)
+        if is_settled:
+            made = Snapshot.of(answer, found, now_ms, mark=str(key[1]))
+            made.is_outdated = look.is_late
+        else:
+            # Good enough for those who wait now, under an ETag of its own, and while the store is away.
+            made = Snapshot.of(answer, read, now_ms, mark=f"unsettled-{secrets.token_hex(8)}")
+            made.is_outdated = True
+        if not look.is_void:
+            self._keep(key, made)
         return made
 
-    def drop(self, page_id: PageId) -> None:
+    def outdate(self, page_id: PageId) -> None:
+        """Something was added: the next reader looks again."""
         self._outrun(page_id)
+        for key in self._of_page.get(page_id, ()):
+            if (kept := self._kept.get(key)) is not None:
+                kept.is_outdated, kept.outdated_ms = True, self._clock.now_ms()
+
+    def drop(self, page_id: PageId) -> None:
+        """Something was taken away, or may have been: nobody is shown it any more."""
+        self._outrun(page_id, is_void=True)
         for key in self._of_page.pop(page_id, ()):
             if (gone := self._kept.pop(key, None)) is not None:
                 self._bytes -= gone.size
 
-    def _outrun(self, page_id: PageId) -> None:
+    def _outrun(self, page_id: PageId, *, is_void: bool = False) -> None:
         """What is being looked at may be from before a change: those who ask from now on get another look."""
         for look in self._looks.values():
-            look.is_late |= page_id in look.asked
+            if page_id in look.asked:
+                look.is_late = True
+                look.is_void |= is_void
 
     def _keep(self, key: Key, snapshot: Snapshot) -> None:
         if (before := self._kept.pop(key, None)) is not None:
@@ -314,9 +338,15 @@ class Snapshots:
             self._soon(self._listener.unsubscribe(*forgotten))
 
     def _hear(self, page_id: PageId, text: str) -> None:
-        version = msgspec.json.decode(text, type=_Change).version
+        change = msgspec.json.decode(text, type=_Change)
+        if (version := change.version) is None:
+            return
         kept = [self._kept[key] for key in self._of_page.get(page_id, ()) if key in self._kept]
-        if version is not None and any(snapshot.version < version for snapshot in kept):
+        is_behind = any(snapshot.version < version for snapshot in kept)
+        if change.type in ADDS:
+            if is_behind:
+                self.outdate(page_id)
+        elif is_behind or any(page_id in look.asked for look in self._looks.values()):
             self.drop(page_id)
 
     def _hear_again(self, channels: Collection[str]) -> None:

@@ -24,6 +24,10 @@ class Health(Struct):
     redis: Literal["connected", "disconnected"]
 
 
+class Running(Struct):
+    status: Literal["running"] = "running"
+
+
 class Readiness(Struct):
     status: Literal["ready", "not_ready"]
     checks: Checks | UnsetType = UNSET
@@ -41,6 +45,12 @@ async def health(services: NamedDependency[Services]) -> Response[Health]:
     if await services.health.store_answers():
         return Response(Health("healthy", "connected"))
     return Response(Health("degraded", "disconnected"), status_code=503)
+
+
+@get("/healthz", summary="Is the program alive?")
+async def healthz() -> Running:
+    """200 at once, whatever the store does: for whoever starts the program again when it does not answer."""
+    return Running()
 
 
 @get("/readyz", summary="May traffic be sent here?")
@@ -105,4 +115,4 @@ def _all_workers(meters: Metrics) -> bytes:
     return generate_latest(everybody)
 
 
-router = Router("/", route_handlers=[health, readyz, version, metrics], tags=["Server"])
+router = Router("/", route_handlers=[health, healthz, readyz, version, metrics], tags=["Server"])

@@ -32,7 +32,7 @@ FEW = 4
 CALM_S = 0.1
 LONGEST_PAUSE_S = 3
 LONGEST_ORIGIN = 300
-ALWAYS = frozenset(("/health", "/readyz", "/metrics", "/version"))
+ALWAYS = frozenset(("/health", "/healthz", "/readyz", "/metrics", "/version"))
 
 _TURN = "turn"
 _NO_STATE: dict[str, Any] = {}

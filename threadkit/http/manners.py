@@ -44,7 +44,7 @@ _PREFLIGHT: list[tuple[bytes, bytes]] = [
 EXPOSED = (
     b"access-control-expose-headers",
     b"etag, retry-after, x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, "
-    b"ratelimit, ratelimit-policy, x-undo",
+    b"ratelimit, ratelimit-policy, x-undo, age, warning",
 )
 
 

@@ -55,14 +55,14 @@ class PageService:
     async def lock(self, site: Site, page_id: PageId, *, locked: bool, by: UserId | None) -> None:
         found = await self._queries.existing(site.id, page_id)
         await self._lock_page(site.id, found.id, locked=locked, by=by, now_ms=self._clock.now_ms())
-        self._snapshots.drop(found.id)
+        self._snapshots.outdate(found.id)
 
     async def lock_address(self, site: Site, url: str, *, locked: bool) -> FoundPage:
         """Also a page on which nobody wrote yet."""
         address = _normal(site, url)
         found = await self._queries.now(site.id, page_id_of(site.id, address))
         await self._lock_page(site.id, found.id, locked=locked, by=None, now_ms=self._clock.now_ms(), url=address)
-        self._snapshots.drop(found.id)
+        self._snapshots.outdate(found.id)
         return await self._queries.now(site.id, found.id)
 
     async def move(self, site: Site, old_url: str, new_url: str, *, title: str | None = None) -> Moved:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
+from redis.exceptions import RedisError
 
 from threadkit.clock import Clock
 from threadkit.ids import API_KEY_PATTERN, SECRET_KEY_PREFIX, SiteId, key_name
@@ -18,6 +19,7 @@ CACHE_S = 300
 MEMORY_S = 10  # how long a change can go unnoticed when its author died before telling
 UNKNOWN_CACHE_S = 30
 MOST_CACHED = 10_000
+FORMERLY_MS = 600_000
 BATCH = 200
 
 
@@ -38,6 +40,7 @@ class SiteQueries:
         self._listener = listener
         # Looked up by digest for secret keys: a memory dump should not hold what a backup does not.
         self._opened: OrderedDict[str, tuple[OpenedSite | None, int]] = OrderedDict()
+        self._formerly: OrderedDict[str, tuple[OpenedSite, int]] = OrderedDict()
         self._newest: dict[SiteId, int] = {}
         self.on_forgotten: Callable[[SiteId], None] = lambda _site_id: None
         self.generation = 0  # raised whenever something that was remembered may be wrong
@@ -71,7 +74,12 @@ class SiteQueries:
         now = self._clock.now_ms()
         if self._listener.is_listening and (known := self._opened.get(name)) and now < known[1]:
             return known[0]
-        opened = await self._from_cache(name) or await self._from_record(api_key, name)
+        try:
+            opened = await self._from_cache(name) or await self._from_record(api_key, name)
+        except (RedisError, OSError):
+            if (formerly := self.formerly_opened(api_key)) is None:
+                raise
+            return formerly
         if opened and not self._still_opens(opened, api_key, now):
             opened = None
         self._remember(name, opened, now)
@@ -84,6 +92,15 @@ class SiteQueries:
             return None
         return known[0], known[1]
 
+    def formerly_opened(self, api_key: str) -> OpenedSite | None:
+        """What a public key opened in the last ten minutes, for readers while the store is away."""
+        name = key_name(api_key)
+        opened, at_ms = self._formerly.get(name, (None, 0))
+        now_ms = self._clock.now_ms()
+        if opened is None or now_ms - at_ms > FORMERLY_MS or not self._still_opens(opened, api_key, now_ms):
+            return None
+        return opened
+
     def forget(self, site_id: SiteId, version: int) -> None:
         """Drop what this worker knows of a site; others hear of it on the channel."""
         self.generation += 1
@@ -92,6 +109,9 @@ class SiteQueries:
         for name, (opened, _) in list(self._opened.items()):
             if opened is None or opened.site.id == site_id:
                 del self._opened[name]
+        for name, (before, _) in list(self._formerly.items()):
+            if before.site.id == site_id:
+                del self._formerly[name]
 
     def _forget_all(self) -> None:
         self.generation += 1
@@ -152,3 +172,8 @@ class SiteQueries:
         self._opened[name] = (opened, until)
         if len(self._opened) > MOST_CACHED:
             self._opened.popitem(last=False)
+        self._formerly.pop(name, None)
+        if opened and opened.key_type is KeyType.PUBLIC:
+            self._formerly[name] = (opened, now_ms)
+            if len(self._formerly) > MOST_CACHED:
+                self._formerly.popitem(last=False)

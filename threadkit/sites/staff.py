@@ -2,6 +2,8 @@
 
 from collections import OrderedDict
 
+from redis.exceptions import RedisError
+
 from threadkit.clock import Clock
 from threadkit.ids import SiteId, UserId
 from threadkit.sites.roles import RoleService
@@ -25,7 +27,12 @@ class StaffBadges:
         known = self._known.get(site_id)
         if known is not None and now_ms < known[1]:
             return known[0]
-        staff = (await self._roles.staff(site_id))[:MOST_SHOWN]
+        try:
+            staff = (await self._roles.staff(site_id))[:MOST_SHOWN]
+        except (RedisError, OSError):
+            if known is None:
+                raise
+            return known[0]
         badges = {user_id: role.label for user_id, role in staff}
         self._known[site_id] = (badges, now_ms + MEMORY_MS)
         if len(self._known) > MOST_REMEMBERED:

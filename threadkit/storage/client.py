@@ -127,6 +127,11 @@ class Store:
         """How many commands wait for a store, or a part of it, that has given no answer for a moment."""
         return int(getattr(self.redis, "held_up", 0))
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the store, or a part of it, has given no answer for so long that it may be away."""
+        return bool(getattr(self.redis, "is_quiet", False))
+
     def waiting_client(self) -> Commands:
         """A client whose reads may block for as long as they like: Pub/Sub, streams."""
         return self._connect(socket_timeout=None, connections=8)

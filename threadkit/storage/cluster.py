@@ -57,6 +57,10 @@ class SteadyCluster(RedisCluster):
         """How many commands wait for a shard that has given no answer for a moment, or for a slot that is under way."""
         return self._following + sum(line.held_up for line in self._lines.values())
 
+    @property
+    def is_quiet(self) -> bool:
+        return any(line.is_quiet for line in self._lines.values())
+
     async def initialize(self, *_: Any, **__: Any) -> RedisCluster:
         """Learn the layout, if it is not known yet. All who want it wait for the same answer, and who gives up takes it
         from nobody else."""

@@ -30,6 +30,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 READ_BYTES = 65_536
 IDLE_S = 15.0  # a connection that was silent for longer may be gone without a word, and is replaced
 TICK_S = 0.05
+QUIET_S = 2 * TICK_S
 SIGN_OF_LIFE_S = 0.5  # how long one question for it waits before the next
 
 _OWN_CONNECTION = frozenset(
@@ -99,6 +100,11 @@ class Line:
     def held_up(self) -> int:
         """How many wait for a store that has given no answer for a moment."""
         return sum(not asked.future.done() for asked in (*self._sent, *self._unsent)) if self._quiet_s else 0
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether readers had better take what they had before than wait."""
+        return self.is_silent or self._quiet_s >= QUIET_S
 
     async def ask(self, commands: Sequence[Command]) -> list[Any]:
         """The answers, errors among them as they are. Whoever stops waiting disturbs nobody."""
@@ -281,6 +287,10 @@ class LinedRedis(Redis):
     @property
     def held_up(self) -> int:
         return self.line.held_up
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.line.is_quiet
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         if needs_a_connection(args, options):

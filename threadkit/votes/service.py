@@ -74,6 +74,6 @@ class VoteService:
             formula=site.settings.hot,
         )
         self._places.keep(replace(comment, score=counts.up - counts.down))
-        self._snapshots.drop(comment.page_id)
+        self._snapshots.outdate(comment.page_id)
         self._wake_outbox(site.id)
         return VoteResult(counts.up, counts.down, counts.own)  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ SOMEBODY = "01a1e1d5-9217-7000-be42-7b27b41a2a52"
 ROUTES = {
     ("GET", "/"): "open",
     ("GET", "/health"): "open",
+    ("GET", "/healthz"): "open",
     ("GET", "/readyz"): "open",
     ("GET", "/version"): "open",
     ("GET", "/api/config/usage"): "open",

@@ -119,10 +119,10 @@ async def test_reads_go_on_and_writes_are_told_to_come_back(town: Town, store: O
     refused = await town.write("second")
     assert (refused.status_code, refused.json()["code"]) == (503, "store_unavailable")
     assert int(refused.headers["retry-after"]) >= 1
-    # A page that nobody read before, and one that was last seen more than a minute ago, cannot be shown.
+    # A page that nobody read before, and one that was last seen more than ten minutes ago, cannot be shown.
     other = await town.http.get("/v1/comments", params={"page_url": "https://blog.example.org/b"}, headers=town.public)
     assert other.status_code == 503
-    town.clock.advance(seconds=54)
+    town.clock.advance(seconds=594)
     assert (await town.read()).status_code == 503
 
     await store.come_back()
@@ -136,6 +136,75 @@ async def test_reads_go_on_and_writes_are_told_to_come_back(town: Town, store: O
     await until(is_fresh, "readers to see the store's own word")
     assert (await town.write("second")).status_code == 200
     assert (await town.read()).json()["total"] == 2
+
+
+async def test_reads_go_on_where_people_have_just_written(town: Town, store: OwnStore) -> None:
+    first = (await town.write("first")).json()["comment"]
+    shown = await town.read()
+    await town.write("second")
+    voted = await town.ada.call("POST", f"/v1/comments/{first['i']}/vote", {"direction": "up"})
+    assert voted.status_code == 200
+    await store.leave()
+    stale = await town.read()
+    assert (stale.status_code, stale.json()) == (200, shown.json())
+    assert "warning" in stale.headers
+    await store.come_back()
+
+    async def is_written() -> bool:
+        return (await town.write("third")).status_code == 200
+
+    await until(is_written, "the store")
+    back = await town.read()
+    assert (back.json()["total"], "warning" in back.headers) == (3, False), "never older than what was acknowledged"
+
+
+async def test_what_was_taken_away_is_not_shown_again(town: Town, store: OwnStore) -> None:
+    """Better nothing than a comment that its author, or a moderator, has taken back."""
+    comment = (await town.write("too much said")).json()["comment"]
+    assert (await town.read()).json()["total"] == 1
+    assert (await town.ada.call("DELETE", f"/v1/comments/{comment['i']}")).status_code == 204
+    await store.leave()
+    assert (await town.read()).status_code == 503
+
+
+async def test_people_who_are_signed_in_read_what_everybody_may_see(town: Town, store: OwnStore) -> None:
+    """Nobody can say who they are, so nobody's own view is shown."""
+    await town.write("for all")
+    eve = await people.create(town.http, town.site, "eve")
+    assert (await eve.call("POST", f"/v1/users/{town.ada.id}/block")).status_code in (200, 204)
+    everybodys = (await town.read()).json()
+    own = await eve.call("GET", f"/v1/comments?page_url={PAGE['page_url']}")
+    assert own.json()["tree"]["c"] == []
+    await store.leave()
+    for person in (town.ada, eve):
+        answer = await person.call("GET", f"/v1/comments?page_url={PAGE['page_url']}")
+        assert (answer.status_code, answer.json()) == (200, everybodys)
+        assert "warning" in answer.headers
+
+
+async def test_the_embed_gets_all_it_needs_to_show_a_page(town: Town, store: OwnStore) -> None:
+    site = await town.http.get("/v1/site", headers=town.public)
+    await store.leave()
+    town.clock.advance(seconds=60)
+    away = await town.http.get("/v1/site", headers=town.public)
+    assert (away.status_code, away.json()) == (200, site.json())
+    town.clock.advance(seconds=600)
+    assert (await town.http.get("/v1/site", headers=town.public)).status_code == 503
+
+
+async def test_the_secret_key_opens_nothing_from_memory(town: Town, store: OwnStore) -> None:
+    secret = {"projectid": town.site.secret_key}
+    assert (await town.http.get("/v1/site", headers=secret)).status_code == 200
+    await store.leave()
+    town.clock.advance(seconds=60)
+    assert (await town.http.get("/v1/site", headers=secret)).status_code == 503
+
+
+async def test_whether_the_program_runs_is_said_without_the_store(town: Town, store: OwnStore) -> None:
+    for _ in range(2):
+        answer = await town.http.get("/healthz")
+        assert (answer.status_code, answer.json()) == (200, {"status": "running"})
+        await store.leave()
 
 
 async def test_limits_are_kept_in_memory_and_then_in_the_store_again_s4_02(town: Town, store: OwnStore) -> None:

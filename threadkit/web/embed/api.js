@@ -70,19 +70,20 @@ export class Api extends EventTarget {
     if (before !== this.session?.token) this.dispatchEvent(new Event("session"));
   }
 
-  /** @param {string} path */
-  get(path) {
-    return this.call("GET", path);
+  /** @param {string} path @param {{headers?: Record<string, string>, heed?: (headers: Headers) => void}} [more] */
+  get(path, more) {
+    return this.call("GET", path, undefined, more);
   }
 
   /**
    * @param {string} method @param {string} path @param {any} [body]
-   * @param {{headers?: Record<string, string>, keepalive?: boolean}} [more] `keepalive`: also when the page goes away
+   * @param {{headers?: Record<string, string>, keepalive?: boolean, heed?: (headers: Headers) => void}} [more] `keepalive`: also when the page goes away
    * @returns {Promise<any>}
    */
   async call(method, path, body, more) {
     let answer = await this.#send(method, path, body, more);
     if (answer.status === 401 && this.session && (await this.#renew())) answer = await this.#send(method, path, body, more);
+    if (answer.ok) more?.heed?.(answer.headers);
     if (answer.ok) return answer.status === 204 || answer.headers.get("content-length") === "0" ? null : this.#json(answer);
     throw new Refused(answer.status, await this.#json(answer));
   }

@@ -28,6 +28,7 @@ export class ThreadKitElement extends HTMLElement {
   /** @type {any} */ composer = null;
   /** @type {any} */ replying = null;
   /** @type {any} */ framing = null;
+  /** @type {any} says that this is a copy from before an outage */ copy = null;
   #isBuilt = false;
   #round = 0;
   #drawing = 0;
@@ -239,8 +240,11 @@ export class ThreadKitElement extends HTMLElement {
     const asked = performance.now();
     if (!how?.quietly) this.list.setAttribute("aria-busy", "true");
     try {
-      const [answer] = await Promise.all([this.api.get(path), this.#settings()]);
+      let age = null;
+      const heed = (/** @type {Headers} */ headers) => (age = headers.get("warning") && headers.get("age"));
+      const [answer] = await Promise.all([this.api.get(path, { heed }), this.#settings()]);
       if (round !== this.#round) return;
+      if (age || this.copy) this.do("asOf", age);
       this.thread.take(answer, { ...how, asked });
       this.drawn = this.#showAll();
       if (this.api.session) this.#votes();

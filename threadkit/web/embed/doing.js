@@ -1,7 +1,28 @@
 // What a reader does with a comment: reads on, votes, replies, and opens what belongs to it. Nobody needs it to see the
 // first comments, so it comes after them.
 
+import { h } from "./dom.js";
+
 const WINDOW = "25";
+const LOOK_AGAIN_MS = 10_000;
+
+/** Say that these comments are a copy from before an outage, and look again until they are not. @param {any} app @param {string | null} age in seconds */
+export function asOf(app, age) {
+  if (age === null) {
+    app.copy?.remove();
+    app.copy = null;
+    return;
+  }
+  if (!app.copy?.isConnected) {
+    const line = (app.copy = h("p", { class: "notice muted", role: "status" }));
+    app.notice.after(line);
+    const again = setInterval(
+      () => (line.isConnected ? app.reload({ quietly: true }) : clearInterval(again)),
+      LOOK_AGAIN_MS * (1 + Math.random()),
+    );
+  }
+  app.copy.textContent = app.words.say("stale", { when: app.words.ago(Date.now() / 1000 - Number(age)) });
+}
 
 /** @param {any} app @param {HTMLButtonElement} more */
 export async function readOn(app, more) {
