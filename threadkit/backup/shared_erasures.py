@@ -22,6 +22,7 @@ from threadkit.storage.keys import Keys
 log = structlog.get_logger()
 
 LOOK_S = 10.0
+SAY_MS = 24 * 3600 * 1000
 MOST = 10_000
 FORGOTTEN_MS = 90 * 24 * 3600 * 1000
 _PURPOSE = "erasures"
@@ -36,6 +37,7 @@ class SharedErasures:
         self._clock = clock
         self._server = f"{socket.gethostname()}:{journal.path.resolve()}"
         self._seen = "-"
+        self._said_ms = 0
         self._task: asyncio.Task[None] | None = None
 
     async def note_user(self, user_id: UserId) -> None:
@@ -45,6 +47,7 @@ class SharedErasures:
         await self._note(Erasure(at_ms=self._clock.now_ms(), site_id=site_id, comment_id=comment_id))
 
     async def start(self) -> None:
+        await self._look()
         self._task = asyncio.create_task(self._run(), name="erasures")
 
     async def stop(self) -> None:
@@ -65,7 +68,9 @@ class SharedErasures:
                 await self.journal.note(erasure)
         if found:
             self._seen = f"({found[-1][0]}"
-        await self._redis.hset(self._keys.erasure_journals(), self._server, str(self._clock.now_ms()))
+        if (now_ms := self._clock.now_ms()) - self._said_ms >= SAY_MS:
+            await self._redis.hset(self._keys.erasure_journals(), self._server, str(now_ms))
+            self._said_ms = now_ms
 
     async def not_among(self, read: Iterable[Erasure]) -> list[str]:
         """Servers that keep a journal, by what the store says, of which none of those that were read is."""
@@ -91,8 +96,11 @@ class SharedErasures:
 
     async def _run(self) -> None:
         while True:
-            try:
-                await self.take_over()
-            except (RedisError, OSError) as error:
-                log.warning("erasures_wait", why=str(error))
             await asyncio.sleep(LOOK_S)
+            await self._look()
+
+    async def _look(self) -> None:
+        try:
+            await self.take_over()
+        except (RedisError, OSError) as error:
+            log.warning("erasures_wait", why=str(error))

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 from msgspec import Struct
+from redis.exceptions import ConnectionError as StoreConnectionError
+from redis.exceptions import TimeoutError as StoreTimeoutError
 
 from threadkit.errors import InvalidParameter
 from threadkit.ids import SiteId
@@ -31,19 +33,35 @@ class OutboxQueries:
     def __init__(self, *, redis: Commands, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
+        self._sites: list[list[SiteId]] = []
 
     async def sites_with_work(self, now_ms: int) -> list[SiteId]:
         """Sites where something waits or is due; two small questions a site, and no site's record is read."""
         found: list[SiteId] = []
-        async for sites in self._all_sites():
+        for sites in await self._known_sites():
             async with self._redis.pipeline(transaction=False) as pipe:
                 for site_id in sites:
                     keys = self._keys.site(site_id)
                     pipe.xlen(keys.outbox())
                     pipe.zcount(keys.outbox_due(), "-inf", now_ms)
-                counts = await pipe.execute()
-            found += [site for site, *work in zip(sites, counts[::2], counts[1::2], strict=True) if any(work)]
+                counts = await pipe.execute(raise_on_error=False)
+            errors = [count for count in counts if isinstance(count, Exception)]
+            if len(errors) == len(counts):
+                raise errors[0]
+            # A site whose shard is away is not the others' trouble.
+            for site, *work in zip(sites, counts[::2], counts[1::2], strict=True):
+                if not any(isinstance(count, Exception) for count in work) and any(work):
+                    found.append(site)
         return found
+
+    async def _known_sites(self) -> list[list[SiteId]]:
+        """All sites, or those that were there at the last look: the list may lie on a shard that is away."""
+        try:
+            self._sites = [sites async for sites in self._all_sites()]
+        except (StoreConnectionError, StoreTimeoutError):
+            if not self._sites:
+                raise
+        return self._sites
 
     async def states(self, sites: Sequence[SiteId]) -> list[State]:
         found: list[State] = []

@@ -40,7 +40,7 @@ _KEPT = {
     *("profile", "password", "provider_session", "session_lock", "sessions", "blocked", "blocked_by", "unread"),
     *("totp", "totp_draft", "passkeys", "recovery_codes", "passkey_challenge", "networks"),
     *("minute", "daily", "pace"),
-    *("restoring", "copying", "backups", "backup_lease"),
+    *("restoring", "copying", "backups", "backup_lease", "erasures", "erasure_journals"),
     *(
         "stamp",
         "write_probe",

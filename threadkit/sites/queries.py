@@ -72,10 +72,13 @@ class SiteQueries:
             return None
         name = key_name(api_key)
         now = self._clock.now_ms()
-        if self._listener.is_listening and (known := self._opened.get(name)) and now < known[1]:
-            return known[0]
+        known, until = (self._opened.get(name) if self._listener.is_listening else None) or (None, 0)
+        if now < until:
+            return known
         try:
-            opened = await self._from_cache(name) or await self._from_record(api_key, name)
+            opened = (
+                await self._from_site(known) or await self._from_cache(name) or await self._from_record(api_key, name)
+            )
         except (RedisError, OSError):
             if (formerly := self.formerly_opened(api_key)) is None:
                 raise
@@ -120,6 +123,12 @@ class SiteQueries:
     def _hear_of_change(self, message: str) -> None:
         site_id, _, version = message.partition(" ")
         self.forget(SiteId(site_id), int(version))
+
+    async def _from_site(self, known: OpenedSite | None) -> OpenedSite | None:
+        """What was found before, as it is now: in a cluster the site's own shard knows, and the entry of its key may lie
+        on another, which may be away."""
+        site = await self.by_id(known.site.id) if known else None
+        return OpenedSite(site, known.key_type) if known and site else None
 
     async def _from_cache(self, name: str) -> OpenedSite | None:
         text = await self._redis.get(self._keys.shared.api_key(name))

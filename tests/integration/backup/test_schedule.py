@@ -78,7 +78,7 @@ async def test_a_failure_is_shown_and_tried_again_an_hour_later(
     app: Application, clock: ManualClock, scheduled: Settings, redis: Redis
 ) -> None:
     folder = BackupFolder(scheduled.backup_folder)
-    folder.path.mkdir()
+    folder.path.mkdir(exist_ok=True)
     in_the_way = folder.path / "backup.lock"
     in_the_way.mkdir()
     clock.advance(seconds=DAY_S)

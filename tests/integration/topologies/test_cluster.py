@@ -1,6 +1,7 @@
 """What is special about a cluster: where keys are, and what happens when a node is away."""
 
 import re
+import signal
 
 import httpx
 import pytest
@@ -9,6 +10,8 @@ from tests.integration.comments.test_comments import URL, read, write
 from tests.integration.comments.test_votes import vote
 from tests.integration.topologies.nodes import all_keys, on_cluster
 from tests.integration.topologies.servers import Cluster
+from tests.integration.topologies.shards import people_at, site_at
+from tests.make import ManualClock
 from tests.people import create, guest
 from tests.wait import until
 from threadkit.app import Application, create_app
@@ -110,3 +113,23 @@ async def test_one_careless_node_is_enough_to_refuse_the_cluster(
             finally:
                 await application.services.stop()
                 server.ask("CONFIG SET", option, careful)
+
+
+async def test_a_site_needs_no_shard_but_its_own_and_its_peoples(
+    app: Application, http: httpx.AsyncClient, topology: Cluster, clock: ManualClock
+) -> None:
+    """Which site a key opens lies anywhere; a server that has asked once can do without."""
+    ill, well = topology.servers[:2]
+    while True:
+        site = await site_at(topology, app, well, "here")
+        if topology.home_of(app.services.keys.shared.api_key(site.site.api_key_public)) is ill:
+            break
+    (ada,) = await people_at(topology, app, http, well, site, count=1)
+    await write(ada, "before")
+    clock.advance(seconds=60)  # what a server remembers is looked at again
+    ill.send_signal(signal.SIGSTOP)
+    try:
+        answer = await ada.call("POST", "/v1/comments", {"page_url": URL, "content": "meanwhile"})
+    finally:
+        ill.send_signal(signal.SIGCONT)
+    assert answer.status_code == 200, answer.text
