@@ -242,9 +242,9 @@ decide in bulk      owner       200       200   200   200  200
 decide in bulk      key         401       401   401   401    -
 dismiss reports     nobody      401       401   401   401    -
 dismiss reports     user        403       403   403   403  403
-dismiss reports     moderator   200       200   200   200  200
-dismiss reports     admin       200       200   200   200  200
-dismiss reports     owner       200       200   200   200  200
+dismiss reports     moderator   200       200   200   200  403
+dismiss reports     admin       200       200   200   200  403
+dismiss reports     owner       200       200   200   200  403
 dismiss reports     key         401       401   401   401    -
 claim a comment     nobody      401       401   401   401    -
 claim a comment     user        403       403   403   403  403
