@@ -169,7 +169,8 @@ class RestoreService:
 
     async def _all_ours(self, nodes: list[Node]) -> AsyncIterator[list[bytes]]:
         async for keys in all_keys(nodes, self._keys.prefix):
-            yield list(filter(self._names.is_known, keys))
+            # Of a cluster's backup, what is merged at the end has its tag until then.
+            yield [key for key in keys if self._names.is_known(key) or self._tagged_names.is_known(key)]
 
     async def _merge_voted_pages(self, nodes: list[Node], client: Commands) -> None:
         prefix = self._keys.prefix
