@@ -81,11 +81,9 @@ class UserQueries:
         return None if stored is None else str(stored)
 
     async def knows_network(self, user: User | None, client: str) -> bool:
-        """Whether somebody has signed in from there before. Not where the address was never proved: that may have been
-        somebody else. Takes as long for nobody."""
+        """Whether somebody has signed in from there before. Takes as long for nobody."""
         keys = self._keys.user(user.id if user else DELETED_USER)
-        seen = await self._redis.zscore(keys.networks(), client)
-        return seen is not None and user is not None and user.is_verified
+        return await self._redis.zscore(keys.networks(), client) is not None
 
     async def networks(self, user_id: UserId) -> list[tuple[str, int]]:
         """From where somebody signed in, and when last, ms."""

@@ -144,7 +144,7 @@ class SignIn:
 
     async def send_code(self, site: Site, contact: Contact, device: Device) -> None:
         _require(site.settings.auth.email if contact.kind == "email" else site.settings.auth.phone)
-        known = await self._queries.knows_network(await self._behind(contact), device.client)
+        known = await self._is_at_home(await self._behind(contact), device)
         allowed = await self._codes.allow(contact.value, contact.kind, client=device.client, is_known=known)
         await self._codes.send(
             contact.value, contact.kind, site_name=site.name, allowed=allowed, asked_by=device.client
@@ -261,7 +261,7 @@ class SignIn:
 
     async def send_staff_code(self, contact: Contact, device: Device, *, site_name: str, deliver: bool) -> None:
         """The same to everybody who asks, whether it is delivered or not."""
-        known = await self._queries.knows_network(await self._behind(contact), device.client)
+        known = await self._is_at_home(await self._behind(contact), device)
         allowed = await self._codes.allow(contact.value, "staff", client=device.client, is_known=known)
         await self._codes.send(
             contact.value, "staff", site_name=site_name, allowed=allowed, asked_by=device.client, deliver=deliver
@@ -282,7 +282,7 @@ class SignIn:
         _require(site.settings.auth.password)
         await self._windows.spend(self._resets_per_client, device.client)
         user = await self._behind(contact)
-        known = await self._queries.knows_network(user, device.client)
+        known = await self._is_at_home(user, device)
         allowed = await self._codes.allow(contact.value, "password_reset", client=device.client, is_known=known)
         # For nobody a code is made and not sent, so that guessing it is answered the same way.
         await self._codes.send(
@@ -428,6 +428,12 @@ class SignIn:
         )
 
     # What the ways in share
+
+    async def _is_at_home(self, user: User | None, device: Device) -> bool:
+        """Whether codes for this address may be sent here whatever strangers ask for. Not where it was never proved:
+        somebody else may have opened the account with it."""
+        knows = await self._queries.knows_network(user, device.client)
+        return knows and user is not None and user.is_verified
 
     async def _check_code(
         self,

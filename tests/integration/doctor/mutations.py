@@ -19,7 +19,7 @@ SORTED = (
     *("page_new", "page_top", "page_hot", "roots", "replies", "replies_by"),
     *("unlisted", "comments", "comments_of", "modqueue"),
 )
-ENTRIES = ("email", "username", "provider")
+ENTRIES = ("email", "username", "look_alike", "provider")
 PASSING_S = 86_400
 BY_ITSELF = ("site.page_changes", "site.ranking")
 
@@ -168,7 +168,7 @@ class Mutator:
                     await self._redis.delete(key)
                     return await self._do("sadd", key, "no entry any more")
                 case "stray":
-                    other = "provider:github:77" if of == "provider" else f"{of}:{new_uuid()}"
+                    other = "provider:github:77" if of == "provider" else f"{of.replace('_', '')}:{new_uuid()}"
                     return await self._do("set", other, self._dice.choice([*others, NOBODY]))
             return await self._do("expire", key, 1000)
 

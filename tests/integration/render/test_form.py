@@ -46,6 +46,8 @@ async def test_a_guest_answers_somebody(http: httpx.AsyncClient, new_site: NewSi
     [
         ({"name": "Ada", "content": "  \n "}, "A comment needs some text."),
         ({"name": " ", "content": "hi"}, "Please write your name."),
+        ({"name": "Αdmin", "content": "hi"}, "Username must not mix letters of different alphabets in one word"),
+        ({"name": "adm1n", "content": "hi"}, "Username is kept for those who run the site"),
         ({"name": "Ada", "content": "x" * 10_001}, "The comment exceeds maximum length of 10000 characters"),
         ({"name": "Ada", "content": "&" * 9000}, "This comment has too many special characters, such as & and <."),
     ],
