@@ -2,13 +2,16 @@
 
 import asyncio
 import base64
+import random
 import re
+import time
 
 import httpx
 import pytest
 from redis.asyncio import Redis
 
 from tests.integration.staff.desk import HERE, at_desk, employ
+from tests.integration.users.test_enumeration import MOST, auc
 from tests.make import ManualClock
 from tests.people import Letterbox, Person, create, post
 from tests.tiers import PROVING
@@ -216,3 +219,31 @@ async def test_signing_out_everywhere_forgets_all_networks_but_this_one(
 
 def without_id(answer: httpx.Response) -> str:
     return re.sub(r'"request_id":"\w+"', "", answer.text)
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(600)
+async def test_while_an_account_is_guarded_no_answer_nor_its_time_tells_that_a_password_was_right(
+    app: Application,
+    http: httpx.AsyncClient,
+    new_site: NewSite,
+    grace: Person,
+    clock: ManualClock,
+    letterbox: Letterbox,
+) -> None:
+    took: dict[bool, list[float]] = {True: [], False: []}
+    said: dict[bool, set[str]] = {True: set(), False: set()}
+    for number in range(150):
+        clock.advance(seconds=3601)
+        await guessed(http, new_site, number=20)
+        for is_right in random.sample([True, False], 2):
+            network = {"x-forwarded-for": f"192.0.{number}.{1 + is_right}"}
+            started = time.perf_counter()
+            answer = await login(http, new_site, PASSWORD if is_right else "a horse correct", **network)
+            took[is_right].append(time.perf_counter() - started)
+            said[is_right].add(without_id(answer))
+    assert said[True] == said[False]
+    assert len(said[True]) == 1
+    found = auc(took[True], took[False])
+    print(f"\nG12: a right password at a guarded account: AUC {found:.3f} over 150 pairs, bodies equal")
+    assert found <= MOST
