@@ -59,8 +59,8 @@ export class Words {
     return guest ? guest[1] || this.say("guest") : name === "[deleted]" ? this.say("deleted_author") : name;
   }
 
-  /** Or somebody without an account. @param {string} name @param {string} [author] */
+  /** Or nobody known. @param {string} name @param {string} [author] */
   isGuest(name, author) {
-    return name.startsWith("__anon-") || author === "a0000000-0000-0000-0000-000000000000";
+    return name.startsWith("__anon-") || !!author?.startsWith("a0000000-");
   }
 }
