@@ -62,9 +62,12 @@ class _NotWaited(Exception):
 class _Caller:
     """What was found out about callers who ask the same question with the same key from the same page."""
 
-    __slots__ = ("generation", "head", "key", "site", "until_ms")
+    __slots__ = ("api_key", "generation", "head", "key", "site", "until_ms")
 
-    def __init__(self, site: Site, key: Key, origin: bytes | None, until_ms: int, generation: int) -> None:
+    def __init__(
+        self, api_key: str, site: Site, key: Key, origin: bytes | None, until_ms: int, generation: int
+    ) -> None:
+        self.api_key = api_key
         self.site = site
         self.key = key
         self.until_ms = until_ms
@@ -119,37 +122,41 @@ class FastLane:
                 if last is not None and await answer(known, last, is_stale=True):
                     return
             else:
-                if caller is not None and snapshot is not None and await answer(caller, snapshot):
+                if (
+                    snapshot is not None
+                    and (caller or await self._still_opens(known))
+                    and await answer(known, snapshot)
+                ):
                     return
         # The ordinary way knows how to say what is wrong. It says that the store is away where there is no copy.
         if known is None or self._snapshots.stale(known.key) is None:
             await self._app(scope, receive, send)
-        elif await self._is_away(known, scope, receive, send):
+        elif await self._is_away(scope, receive, send):
             last = self._snapshots.stale(known.key)
             if last is None or not await answer(known, last, is_stale=True):
                 await self._app(scope, receive, send)
 
-    async def _is_away(self, known: _Caller, scope: Any, receive: Receive, send: Send) -> bool:
+    async def _is_away(self, scope: Any, receive: Receive, send: Send) -> bool:
         """Go the ordinary way, unless it ends at a store that is away."""
-        is_away = has_begun = False
+        is_away = False
 
         async def unless_away(message: Message) -> None:
-            nonlocal is_away, has_begun
-            if message["type"] == "http.response.start":
-                is_away, has_begun = message["status"] == 503, message["status"] != 503
+            nonlocal is_away
+            is_away = is_away or (message["type"] == "http.response.start" and message["status"] == 503)
             if not is_away:
                 await send(message)
 
-        going = asyncio.ensure_future(self._app(scope, receive, unless_away))
-        try:
-            while not going.done():
-                await asyncio.wait([going], timeout=LOOK_EVERY_S)
-                if not going.done() and not has_begun and self._has_copy_instead(known.key):
-                    return True
-            await going
-        finally:
-            going.cancel()
+        await self._app(scope, receive, unless_away)
         return is_away
+
+    async def _still_opens(self, former: _Caller) -> bool:
+        """Whether the store says the same of a key as before. It is asked for each reader until its changes are heard
+        again."""
+        try:
+            opened = await self._site_queries.opened_by(former.api_key)
+        except (RedisError, OSError):
+            return False
+        return opened is not None and opened.site.version == former.site.version
 
     def _has_copy_instead(self, key: Key) -> bool:
         """Whether nobody should wait any longer, because the store is away, or has been a moment ago. Then a copy must
@@ -321,7 +328,8 @@ class FastLane:
             if origin_host(page.decode()) is None or not self._pages.allows(page.decode(), opened.site):
                 return None
         key = _understood(opened.site, fields)
-        return _Caller(opened.site, key, origin, until_ms, self._site_queries.generation) if key else None
+        generation = self._site_queries.generation
+        return _Caller(key_text, opened.site, key, origin, until_ms, generation) if key else None
 
 
 def _is_usual(headers: dict[bytes, bytes], query: bytes) -> bool:

@@ -24,10 +24,6 @@ class Health(Struct):
     redis: Literal["connected", "disconnected"]
 
 
-class Running(Struct):
-    status: Literal["running"] = "running"
-
-
 class Readiness(Struct):
     status: Literal["ready", "not_ready"]
     checks: Checks | UnsetType = UNSET
@@ -48,9 +44,12 @@ async def health(services: NamedDependency[Services]) -> Response[Health]:
 
 
 @get("/healthz", summary="Is the program alive?")
-async def healthz() -> Running:
-    """200 at once, whatever the store does: for whoever starts the program again when it does not answer."""
-    return Running()
+async def healthz(services: NamedDependency[Services]) -> Health:
+    """200 at once, whatever the store does: for programs that start this one again when it does not answer. A restart would
+    forget the pages that are shown while the store is away. The body says what was last heard of the store."""
+    if services.listener.is_listening and not services.store.is_quiet:
+        return Health("healthy", "connected")
+    return Health("degraded", "disconnected")
 
 
 @get("/readyz", summary="May traffic be sent here?")
