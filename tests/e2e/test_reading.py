@@ -202,9 +202,7 @@ async def test_a_copy_from_before_an_outage_says_how_old_it_is_until_it_is_none(
     await reader.page.route("**/v1/comments?**", answer)
     await reader.open(talk.url)
     line = reader.page.locator("thread-kit p.notice[role=status]")
-    await expect(line).to_have_text(
-        "The comments as they were 3 minutes ago. New ones cannot be read or written for the moment."
-    )
+    await expect(line).to_have_text("The comments as they were 3 minutes ago. Nobody can write now.")
     await expect(reader.comment("Said before")).to_be_visible()
     is_away = False
     await reader.page.clock.run_for(20_000)

@@ -70,21 +70,20 @@ export class Api extends EventTarget {
     if (before !== this.session?.token) this.dispatchEvent(new Event("session"));
   }
 
-  /** @param {string} path @param {{headers?: Record<string, string>, heed?: (headers: Headers) => void}} [more] */
+  /** @param {string} path @param {any} [more] */
   get(path, more) {
     return this.call("GET", path, undefined, more);
   }
 
   /**
    * @param {string} method @param {string} path @param {any} [body]
-   * @param {{headers?: Record<string, string>, keepalive?: boolean, heed?: (headers: Headers) => void}} [more] `keepalive`: also when the page goes away
+   * @param {any} [more] headers, keepalive, heed (hears the answer's headers)
    * @returns {Promise<any>}
    */
   async call(method, path, body, more) {
     let answer = await this.#send(method, path, body, more);
     if (answer.status === 401 && this.session && (await this.#renew())) answer = await this.#send(method, path, body, more);
-    if (answer.ok) more?.heed?.(answer.headers);
-    if (answer.ok) return answer.status === 204 || answer.headers.get("content-length") === "0" ? null : this.#json(answer);
+    if (answer.ok) return more?.heed?.(answer.headers), answer.status === 204 || answer.headers.get("content-length") === "0" ? null : this.#json(answer);
     throw new Refused(answer.status, await this.#json(answer));
   }
 

@@ -28,7 +28,7 @@ export class ThreadKitElement extends HTMLElement {
   /** @type {any} */ composer = null;
   /** @type {any} */ replying = null;
   /** @type {any} */ framing = null;
-  /** @type {any} says that this is a copy from before an outage */ copy = null;
+  /** @type {any} */ copy = null;
   #isBuilt = false;
   #round = 0;
   #drawing = 0;
@@ -241,7 +241,7 @@ export class ThreadKitElement extends HTMLElement {
     if (!how?.quietly) this.list.setAttribute("aria-busy", "true");
     try {
       let age = null;
-      const heed = (/** @type {Headers} */ headers) => (age = headers.get("warning") && headers.get("age"));
+      const heed = (/** @type {any} */ headers) => (age = headers.get("warning") && headers.get("age"));
       const [answer] = await Promise.all([this.api.get(path, { heed }), this.#settings()]);
       if (round !== this.#round) return;
       if (age || this.copy) this.do("asOf", age);
