@@ -119,7 +119,7 @@ class Application:
 
     async def _find_store(self) -> StoreHealth:
         services = self.services
-        health = await check_store(services.store, services.keys, services.settings)
+        health = await check_store(services.store, services.keys, services.settings, waits=False)
         await stamp_store(services.store.redis, services.keys, services.keyring, services.clock)
         return health
 

@@ -1,6 +1,7 @@
 """The server's own secrets: given in the settings, or made once and kept in the data folder."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import os
@@ -52,27 +53,34 @@ def open_keyring(settings: Settings) -> Keyring:
 
 
 def _kept_secret(path: Path) -> str:
+    if not path.exists():
+        _make(path)
+    try:
+        kept = path.read_text(encoding="ascii").strip()
+    except UnicodeDecodeError:
+        kept = ""
+    except OSError as error:
+        raise CannotStart(f"The server's secret in {path} cannot be read: {error.strerror or error}.") from error
+    if len(kept) < 32:
+        raise CannotStart(f"{path} does not hold a secret of at least 32 plain characters. Put the old file back.")
+    return kept
+
+
+def _make(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A complete file is linked into place: two servers that start at once agree on one secret,
         # and a crash never leaves half of one behind.
         draft = path.with_name(f".{FILE}.{os.getpid()}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            os.write(descriptor, secrets.token_hex(32).encode())
-            os.fsync(descriptor)
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(secrets.token_hex(32).encode())
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, path)
         finally:
-            os.close(descriptor)
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-        kept = path.read_text(encoding="ascii").strip()
+            draft.unlink(missing_ok=True)
     except OSError as error:
         reason = error.strerror or str(error)
         raise CannotStart(f"The server's secret cannot be kept in {path}: {reason}. Is the folder writable?") from error
-    if len(kept) < 32:
-        raise CannotStart(f"{path} does not hold a secret of at least 32 characters. Put the old file back.")
-    return kept

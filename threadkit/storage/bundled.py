@@ -24,7 +24,7 @@ from typing import IO
 from threadkit.errors import CannotStart
 from threadkit.settings import Settings
 from threadkit.storage.client import StoreAddress
-from threadkit.storage.hailing import is_there_to_stay, limit_memory, listens, ping, talk
+from threadkit.storage.hailing import is_there_to_stay, limit_memory, listens, loading, ping, talk
 from threadkit.storage.room import CLOSED_BYTES, UNFINISHED, Room, room_in
 from threadkit.storage.store_program import Program, find_program, refuse_downgrade
 
@@ -32,6 +32,9 @@ from threadkit.storage.store_program import Program, find_program, refuse_downgr
 LONGEST_SOCKET_PATH = 103
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
+TELL_EVERY_S = 5.0
+RUNNING = "store.running"
+LEAST_FOR_COMMANDS = 1_000_000
 LOOK_AT_ROOM_S = 1.0
 LOCK_TIMEOUT_S = 30.0
 
@@ -61,11 +64,13 @@ class BundledStore:
 
     def start(self) -> None:
         """Start the store, or adopt one that is already running in this folder; return when it answers."""
-        prepare_folder(self._folder)
+        if not self._folder.is_dir():
+            prepare_folder(self._folder)
         self._lock = _hold(self._folder / "store.lock", wait_s=LOCK_TIMEOUT_S)
         if self._lock is None:
             raise CannotStart(f"Another program is using the store in {self._folder.resolve()}. Stop it first.")
         try:
+            _leave_taken_port(self._folder)
             is_adopted = is_there_to_stay(self.address, patience_s=START_TIMEOUT_S)
             program = find_program(self._binary)
             refuse_downgrade(self._folder, program)
@@ -73,13 +78,19 @@ class BundledStore:
             keep = self._keep_adopted if is_adopted else self._keep_running
             self._keeper = threading.Thread(target=keep, args=(program,), name="store", daemon=True)
             self._keeper.start()
-            if not self._ready.wait(START_TIMEOUT_S):
-                raise CannotStart(f"The store did not start within {START_TIMEOUT_S:.0f} seconds.{self._log_tail()}")
+            _wait_for(self._ready.is_set, self._not_started, is_under_way=self._is_alive, address=self.address)
             if self._failure:
                 raise self._failure
         except BaseException:
             self.stop()
             raise
+
+    def _is_alive(self) -> bool:
+        """Also one that loads its data, or that its disk keeps waiting."""
+        return self._process is not None and self._process.poll() is None
+
+    def _not_started(self) -> str:
+        return f"The store did not start within {START_TIMEOUT_S:.0f} seconds.{self._log_tail()}"
 
     def stop(self) -> None:
         """End the store with everything saved. An adopted one is ended too: nobody else looks after it."""
@@ -99,7 +110,7 @@ class BundledStore:
             self._lock = None
 
     def watch_room(self) -> None:
-        """From now on the store is closed while the disk has too little room. Commands get along without, so that what
+        """From now on the store is closed while the disk has too little room. Commands get along with less, so that what
         an owner does about it is not refused."""
         self._is_watching.set()
 
@@ -133,7 +144,7 @@ class BundledStore:
         """Until it ends; says how."""
         _remove_leftovers(self._folder)
         room = self._short_room()
-        self._process = _spawn(program, _config_in(self._folder), is_closed=room is not None)
+        self._process = _spawn(program, self._folder, is_closed=room is not None)
         if not self._ready.is_set():
             self._wait_until_ready(program)
             if self._failure:
@@ -167,9 +178,10 @@ class BundledStore:
 
     def _short_room(self) -> Room | None:
         """The room on the disk, when it is too little; whoever runs the server is told when that changes."""
-        if not self._is_watching.is_set():
-            return None
         room = room_in(self._folder, least_free_mb=self._least_free_mb)
+        if room is not None and not self._is_watching.is_set():
+            # For a command there must only be so much that its own writes do not end the store.
+            room = Room(room.free, 0, min(room.least, LEAST_FOR_COMMANDS))
         if room is None:  # not seen this time
             return self._short
         was_short = self._short is not None
@@ -185,11 +197,11 @@ class BundledStore:
         return self._short
 
     def _wait_until_ready(self, program: Program) -> None:
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while time.monotonic() < deadline and self._process and self._process.poll() is None:
+        while self._is_alive() and not self._stopping.is_set():
             if ping(self.address):
                 record = {"kind": program.kind, "version": program.version}
-                _write_private(self._folder / "store.json", json.dumps(record))
+                with contextlib.suppress(OSError):  # the disk is full, and it says so already
+                    _write_private(self._folder / "store.json", json.dumps(record))
                 self._ready.set()
                 return
             self._stopping.wait(0.005)
@@ -209,7 +221,12 @@ def shared_use(settings: Settings) -> Iterator[StoreAddress]:
     """The bundled store for one command: that of a running server, or one started just for this."""
     if server_is_running(settings.data_folder):
         address = address_in(settings.data_folder)
-        _wait_for(lambda: ping(address), "The server's store does not answer.")
+        _wait_for(
+            lambda: bool(address.path or _is_running(settings.data_folder)) and ping(address),
+            lambda: "The server's store does not answer.",
+            is_under_way=lambda: loading(address) is not None,
+            address=address,
+        )
         yield address
         return
     store = BundledStore(settings)
@@ -247,9 +264,11 @@ def prepare_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
-        # Real bytes, because an empty file can be made on a full disk.
-        probe.write_bytes(b"x" * 4096)
-        probe.unlink()
+        try:
+            # Real bytes, because an empty file can be made on a full disk.
+            probe.write_bytes(b"x" * 4096)
+        finally:
+            probe.unlink(missing_ok=True)
     except OSError as error:
         raise CannotStart(f"The data folder {folder.absolute()} is not writable: {error.strerror}.") from error
 
@@ -282,20 +301,28 @@ def write_config(folder: Path) -> Path:
         "aof-load-truncated yes",
         'save ""',
         "maxmemory-policy noeviction",
-        f'dir "{folder.resolve()}"',
-        f'logfile "{folder.resolve() / "store.log"}"',
+        f"dir {_quoted(folder.resolve())}",
+        f"logfile {_quoted(folder.resolve() / 'store.log')}",
         "loglevel notice",
         "daemonize no",
         "enable-debug-command no",
         "enable-module-command no",
     ]
     if address.path:
-        lines += ["port 0", f'unixsocket "{address.path}"', "unixsocketperm 700"]
+        lines += ["port 0", f"unixsocket {_quoted(address.path)}", "unixsocketperm 700"]
     else:
         lines += ["bind 127.0.0.1", f"port {address.hosts[0][1]}", f"requirepass {address.password}"]
     path = folder / "store.conf"
     _write_private(path, "\n".join(lines) + "\n")
     return path
+
+
+def _quoted(path: Path | str) -> str:
+    """As the store reads it: whatever is no plain letter byte by byte."""
+    plain = (
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\' else f"\\x{byte:02x}" for byte in os.fsencode(path)
+    )
+    return f'"{"".join(plain)}"'
 
 
 def _config_in(folder: Path) -> Path:
@@ -322,16 +349,41 @@ def die_with_parent(parent: int | None = None) -> None:
             os._exit(1)
 
 
-def _spawn(program: Program, config: Path, *, is_closed: bool) -> subprocess.Popen[bytes]:
+def _spawn(program: Program, folder: Path, *, is_closed: bool) -> subprocess.Popen[bytes]:
     closed = ["--maxmemory", str(CLOSED_BYTES)] if is_closed else []  # from its first moment
-    return subprocess.Popen(  # noqa: S603
-        [program.path, str(config), *closed],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C in the terminal is for the server, which then stops the store
-        preexec_fn=functools.partial(die_with_parent, os.getpid()),
-    )
+    with contextlib.ExitStack() as stack:
+        lock = _hold(folder / RUNNING)
+        return subprocess.Popen(  # noqa: S603
+            [program.path, str(_config_in(folder)), *closed],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C in the terminal is for the server, which then stops the store
+            preexec_fn=functools.partial(die_with_parent, os.getpid()),
+            # Held by the store for as long as it runs, so that it can be told from a stranger on its port.
+            pass_fds=[stack.enter_context(lock).fileno()] if lock else [],
+        )
+
+
+def _is_running(folder: Path) -> bool:
+    """Whether a store of ours runs on this folder."""
+    lock = _hold(folder / RUNNING)
+    if lock is not None:
+        lock.close()
+    return lock is None
+
+
+def _leave_taken_port(folder: Path) -> None:
+    """A stranger who listens on our port would hear the password. The next store gets another port, and another password."""
+    address = address_in(folder)
+    if address.path or _is_running(folder):
+        return
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address.hosts[0])
+        except OSError:
+            (folder / "store.access").unlink()
 
 
 def _hold(path: Path, *, wait_s: float = 0.0, create: bool = True) -> IO[str] | None:
@@ -349,11 +401,24 @@ def _hold(path: Path, *, wait_s: float = 0.0, create: bool = True) -> IO[str] | 
             time.sleep(0.02)
 
 
-def _wait_for(condition: Callable[[], bool], otherwise: str) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
+def _wait_for(
+    condition: Callable[[], bool],
+    otherwise: Callable[[], str],
+    *,
+    is_under_way: Callable[[], bool],
+    address: StoreAddress,
+) -> None:
+    """As long as it is under way, and a minute otherwise."""
+    deadline, tell_at = time.monotonic() + START_TIMEOUT_S, time.monotonic() + TELL_EVERY_S
     while not condition():
-        if time.monotonic() > deadline:
-            raise CannotStart(otherwise)
+        now = time.monotonic()
+        if now > tell_at and (progress := loading(address)):
+            _say(f"The store reads its data: {progress}.")
+        tell_at = now + TELL_EVERY_S if now > tell_at else tell_at
+        if now > deadline:
+            if not is_under_way():
+                raise CannotStart(otherwise())
+            deadline = now + START_TIMEOUT_S
         time.sleep(0.01)
 
 
@@ -367,6 +432,10 @@ def _say(sentence: str) -> None:
 def _write_private(path: Path, text: str) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    draft.replace(path)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise

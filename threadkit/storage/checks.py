@@ -1,10 +1,20 @@
 """What the store must promise before we put anybody's words into it."""
 
+import asyncio
+import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import structlog
 from redis.asyncio import RedisCluster
-from redis.exceptions import AuthenticationError, NoPermissionError, RedisError, ResponseError
+from redis.exceptions import (
+    AuthenticationError,
+    BusyLoadingError,
+    NoPermissionError,
+    OutOfMemoryError,
+    RedisError,
+    ResponseError,
+)
 
 from threadkit.errors import CannotStart
 from threadkit.settings import Settings
@@ -13,6 +23,9 @@ from threadkit.storage.keys import Keys
 from threadkit.storage.store_time import agree_on_time
 
 OLDEST_VERSION = (7, 0)
+LOOK_AGAIN_S, TELL_EVERY_S = 0.5, 5.0
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -46,11 +59,30 @@ class StoreAway(CannotStart):
     """Nobody answers there, or not yet."""
 
 
-async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHealth:
-    """Refuse a store that would lose comments; each refusal says what to change. From then on its time is ours."""
+class StoreLoading(StoreAway):
+    """It reads its data, and will answer."""
+
+
+async def check_store(store: Store, keys: Keys, settings: Settings, *, waits: bool = True) -> StoreHealth:
+    """Refuse a store that would lose comments; each refusal says what to change. One that reads its data is waited for. From then
+    on its time is ours."""
+    told_at = -TELL_EVERY_S
+    while True:
+        try:
+            return await _check(store, keys, settings)
+        except StoreLoading as error:
+            if not waits:
+                raise
+            if time.monotonic() >= told_at + TELL_EVERY_S:
+                told_at = time.monotonic()
+                log.warning("store_loads", why=str(error))
+            await asyncio.sleep(LOOK_AGAIN_S)
+
+
+async def _check(store: Store, keys: Keys, settings: Settings) -> StoreHealth:
     where = str(store.address)
     try:
-        await _answer(store)
+        await store.redis.ping()
         await agree_on_time(store.redis)
         info = await _server_info(store.redis)
         await _run_lua(store.redis, keys)
@@ -58,6 +90,8 @@ async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHeal
         raise CannotStart(f"The store at {where} refused our password: {error}") from error
     except NoPermissionError as error:
         raise CannotStart(f"The store's user may not do what ThreadKit needs at {where}: {error}") from error
+    except BusyLoadingError as error:
+        raise StoreLoading(f"The store at {where} reads its data: {await _progress(store)}.") from error
     except (RedisError, OSError) as error:
         raise StoreAway(
             f"The store at {where} cannot be reached: {_reason(error)}. Is redis_url right, and is the server running?"
@@ -65,8 +99,13 @@ async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHeal
     version = info.get("valkey_version") or info.get("redis_version", "0")
     if tuple(int(part) for part in str(version).split(".")[:2]) < OLDEST_VERSION:
         raise CannotStart(f"The store at {where} is version {version}; ThreadKit needs Redis 7.0 or Valkey.")
-    if not await is_writable(store, keys):
-        raise CannotStart(f"The store at {where} takes no writes. Is it a replica, or is the user read-only?")
+    try:
+        await _write(store, keys)
+    except (RedisError, OSError) as error:
+        if not refuses_for_now(error):
+            raise CannotStart(
+                f"The store at {where} takes no writes. Is it a replica, or is the user read-only?"
+            ) from error
     policies = await configured(store, "maxmemory-policy") - {"noeviction"}
     if policies:
         raise CannotStart(
@@ -85,13 +124,27 @@ async def check_store(store: Store, keys: Keys, settings: Settings) -> StoreHeal
 async def is_writable(store: Store, keys: Keys) -> bool:
     """A harmless write, since read-only credentials look fine until the first comment (S2-42)."""
     try:
-        return bool(await store.redis.set(keys.shared.write_probe(), "1", ex=1))
+        await _write(store, keys)
     except (RedisError, OSError):
         return False
+    return True
 
 
-async def _answer(store: Store) -> None:
-    await store.redis.ping()
+def refuses_for_now(error: Exception) -> bool:
+    """Its disk or memory is full, or its replicas are away: reading goes on, and it will take writes again."""
+    return isinstance(error, OutOfMemoryError) or any(word in str(error) for word in ("MISCONF", "NOREPLICAS"))
+
+
+async def _write(store: Store, keys: Keys) -> None:
+    await store.redis.set(keys.shared.write_probe(), "1", ex=1)
+
+
+async def _progress(store: Store) -> str:
+    try:
+        facts = _of_first_node(await store.redis.info("persistence"))
+        return f"{float(facts['loading_loaded_perc']):.0f} %, {facts['loading_eta_seconds']} s to go"
+    except (RedisError, OSError, KeyError, ValueError):
+        return "it does not say how far it is"
 
 
 async def _server_info(redis: Commands) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """A few words with a store on this machine that may be starting, ending or held up; its client comes later."""
 
+import re
 import socket
 import time
 
@@ -17,6 +18,8 @@ def is_there_to_stay(address: StoreAddress, *, patience_s: float) -> bool:
     while listens(address):
         if _answers_steadily(address):
             return True
+        if loading(address) is not None:
+            deadline = time.monotonic() + patience_s
         if time.monotonic() > deadline:
             raise CannotStart("A store is running in this folder and does not answer. Wait until it does, or end it.")
         time.sleep(0.05)
@@ -39,6 +42,18 @@ def ping(address: StoreAddress) -> bool:
         return False
 
 
+def loading(address: StoreAddress) -> str | None:
+    """How far a store is that reads its data; None when it does not, or nobody answers."""
+    try:
+        facts = talk(address, b"INFO persistence\r\n", ends=b"\r\n\r\n")
+    except OSError:
+        return None
+    if b"loading:1" not in facts:
+        return None
+    found = re.search(rb"loading_loaded_perc:([0-9.]+)", facts)
+    return f"{float(found[1]):.0f} %" if found else "at its beginning"
+
+
 def listens(address: StoreAddress) -> bool:
     """Whether there is one at all, however busy: two on the same files would be the end of them."""
     try:
@@ -57,7 +72,7 @@ def limit_memory(address: StoreAddress, limit: int) -> bool:
         return False
 
 
-def talk(address: StoreAddress, command: bytes) -> bytes:
+def talk(address: StoreAddress, command: bytes, *, ends: bytes = b"\n") -> bytes:
     if address.path:
         connection = socket.socket(socket.AF_UNIX)
         target: str | tuple[str, int] = address.path
@@ -71,7 +86,7 @@ def talk(address: StoreAddress, command: bytes) -> bytes:
             command = f"AUTH {address.password}\r\n".encode() + command
         connection.sendall(command)
         answer = b""
-        while b"\n" not in answer or (address.password and answer.count(b"\n") < 2):
+        while ends not in answer or (address.password and answer.count(b"\n") < 2):
             part = connection.recv(4096)
             if not part:
                 break
