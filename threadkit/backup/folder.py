@@ -51,9 +51,9 @@ class BackupFolder:
     def _paths(self) -> list[Path]:
         return [path for path in self.path.iterdir() if _NAME.fullmatch(path.name)]
 
-    def newest(self) -> FoundBackup | None:
-        """The newest that can be read."""
-        return next((backup for backup in self.all() if backup.header), None)
+    def newest(self, *, until_ms: int) -> FoundBackup | None:
+        """The newest that can be read. What seems to be made later was made by a wrong clock."""
+        return next((each for each in self.all() if each.header and each.header.started_ms <= until_ms), None)
 
     def rotate(self, keep: int) -> list[Path]:
         """Remove the oldest beyond so many. Unreadable ones do not count as kept, and are left for people to look at."""
@@ -122,9 +122,13 @@ def mark_verified(path: Path, sha256: str, now_ms: int) -> None:
 def write_private(path: Path, data: bytes) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    draft.replace(path)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def _mark_of(path: Path) -> Path:

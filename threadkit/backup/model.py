@@ -9,6 +9,8 @@ from threadkit.backup.sealing import Encryption
 from threadkit.errors import CannotStart
 
 FORMAT, FORMAT_ENCRYPTED = 1, 2
+# Servers do not have the same time to the second. What is further in the future than this was written by a wrong clock.
+WRONG_CLOCK_MS = 3_600_000
 
 # Of one moment: whoever held one of these will not be there to let go of it when the backup is put back, and whether the
 # store takes writes is tried then anew.

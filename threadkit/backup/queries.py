@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from threadkit.backup.folder import BackupFolder
-from threadkit.backup.model import Failure, FoundBackup
+from threadkit.backup.model import WRONG_CLOCK_MS, Failure, FoundBackup
 from threadkit.clock import Clock
 from threadkit.settings import Settings
 
@@ -28,6 +28,7 @@ class BackupState(Struct, frozen=True, kw_only=True):
 def backup_state(settings: Settings, clock: Clock) -> BackupState:
     """What `threadkit doctor` and `threadkit backup list` tell: the newest backup, its age, and the last failure."""
     folder = BackupFolder(settings.backup_folder)
-    newest = folder.newest()
-    age_s = (clock.now_ms() - newest.header.started_ms) / 1000 if newest and newest.header else None
+    now_ms = clock.now_ms()
+    newest = folder.newest(until_ms=now_ms + WRONG_CLOCK_MS)
+    age_s = max(now_ms - newest.header.started_ms, 0) / 1000 if newest and newest.header else None
     return BackupState(is_scheduled=settings.backup.enabled, newest=newest, age_s=age_s, failure=folder.failure)

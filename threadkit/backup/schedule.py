@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 
 from threadkit.backup.child import Task
 from threadkit.backup.folder import BackupFolder
-from threadkit.backup.model import BackupFailed, Failure
+from threadkit.backup.model import WRONG_CLOCK_MS, BackupFailed, Failure
 from threadkit.clock import Clock, from_iso
 from threadkit.ids import random_text
 from threadkit.settings import Settings
@@ -59,8 +59,16 @@ class BackupSchedule:
 
     async def look(self) -> None:
         """Make a backup if there is one to make now."""
+        if not await self._is_due():
+            return
+        try:
+            await self._make_alone()
+        except (RedisError, OSError) as error:
+            self._failed(str(error))
+
+    async def _make_alone(self) -> None:
         lease = self._keys.shared.backup_lease()
-        if not await self._is_due() or not await self._redis.set(lease, self._name, nx=True, ex=LEASE_S):
+        if not await self._redis.set(lease, self._name, nx=True, ex=LEASE_S):
             return
         try:
             if await self._is_due():  # asked again, now that nobody else makes one
@@ -74,9 +82,12 @@ class BackupSchedule:
         known = await self._redis.hgetall(self._keys.shared.backups())
         # A new store waits for its first night.
         born = await self._redis.hget(self._keys.shared.stamp(), "created_at")
-        newest_ms = max(int(known.get("done_ms", 0)), from_iso(born) if born else 0)
         now_ms = self._clock.now_ms()
-        return newest_ms < self._last_time_ms(now_ms) and int(known.get("tried_ms", 0)) < now_ms - AGAIN_MS
+        done_ms, tried_ms, born_ms = (
+            ms if ms <= now_ms + WRONG_CLOCK_MS else 0  # a clock was wrong, and nothing is known
+            for ms in (int(known.get("done_ms", 0)), int(known.get("tried_ms", 0)), from_iso(born) if born else 0)
+        )
+        return max(done_ms, born_ms) < self._last_time_ms(now_ms) and tried_ms < now_ms - AGAIN_MS
 
     def _last_time_ms(self, now_ms: int) -> int:
         """When the clock on this machine last showed the time of the setting."""
@@ -117,7 +128,10 @@ class BackupSchedule:
         if code == 0:
             log.info("backup_ends", file=said)
             return
-        why = said.splitlines()[-1] if said else f"it ended with code {code}"
+        self._failed(said.splitlines()[-1] if said else f"it ended with code {code}")
+
+    def _failed(self, why: str) -> None:
+        """The doctor tells it until a backup was made."""
         log.error("backup_failed", why=why)
         with contextlib.suppress(OSError, BackupFailed):
             self._folder.note_failure(Failure(self._clock.now_ms(), why))

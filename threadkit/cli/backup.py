@@ -11,7 +11,7 @@ import click
 from threadkit.backup.erasures import ErasedAgain, ErasureJournal, erase_again
 from threadkit.backup.file import unlock
 from threadkit.backup.folder import BackupFolder, mark_verified
-from threadkit.backup.model import BackupFailed, FoundBackup, Header
+from threadkit.backup.model import WRONG_CLOCK_MS, BackupFailed, FoundBackup, Header
 from threadkit.backup.queries import backup_state
 from threadkit.backup.rehearsal import rehearse
 from threadkit.backup.restoring import RestoreService
@@ -30,7 +30,10 @@ from threadkit.cli.common import (
 )
 from threadkit.cli.passphrase import passphrase_for, passphrase_for_new, passphrase_option
 from threadkit.clock import SystemClock, iso
+from threadkit.doctor.deep.names import AllNames
+from threadkit.ids import UserId
 from threadkit.keyring import open_keyring
+from threadkit.rebuild.scan import key_batches
 from threadkit.services import Services, build
 from threadkit.settings import Settings
 from threadkit.storage.bundled import server_is_running, shared_use
@@ -214,15 +217,28 @@ async def _restore(
         # Where this server notes them, and where the one that made the backup did.
         folders = {folder.resolve() for folder in (settings.backup_folder, file.parent)}
         noted = [erasure for folder in folders for erasure in ErasureJournal(folder).since(0)]
+        is_of_wrong_clock = header.started_ms > services.clock.now_ms() + WRONG_CLOCK_MS
+        since_ms = 0 if is_of_wrong_clock else header.started_ms
         erased = await erase_again(
-            [erasure for erasure in noted if erasure.at_ms >= header.started_ms],
+            [erasure for erasure in noted if erasure.at_ms >= since_ms],
             users=services.users,
             queries=services.user_queries,
             comments=services.comments,
         )
         missing = await services.erasures.not_among(noted)
+        if new_secret:
+            await _drop_sealed_factors(services)
         await service.finish()
     return header, erased, missing
+
+
+async def _drop_sealed_factors(services: Services) -> None:
+    """Codes of an authenticator are made from what only the old secret opens: nobody could come in with them."""
+    names = AllNames(services.keys)
+    async for batch in key_batches(services.store):
+        for name in filter(None, map(names.parse, filter(names.is_ours, batch))):
+            if name.of == "user.totp":
+                await services.second_step.drop_sealed(UserId(name.parts["user_id"]))
 
 
 @contextlib.asynccontextmanager

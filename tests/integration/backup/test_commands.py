@@ -97,6 +97,23 @@ def test_a_backup_of_another_secret_needs_that_secret_or_a_new_beginning(
         assert not list(store.scan_iter("session:*"))
 
 
+def test_a_new_secret_locks_nobody_out_who_had_an_authenticator(filled: Path, parent: Path) -> None:
+    with opened(filled) as store:
+        with_totp, with_passkey = (key.decode() for key in list(store.scan_iter("user:" + "?" * 36))[:2])
+        for user in (with_totp, with_passkey):
+            store.hset(user, "has_second_step", "1")
+            store.hset(f"{user}:totp", mapping={"secret": "v1.sealed", "since": "2026-01-01T00:00:00Z", "step": "0"})
+            store.sadd(f"{user}:recovery", "a digest")
+        store.hset(f"{with_passkey}:passkeys", "one", "{}")
+    path = backup_of(filled)
+    target = parent / "b"
+    do("backup", "restore", str(path), "--new-secret", "--data", str(target))
+    with opened(target) as store:
+        assert not list(store.scan_iter("user:*:totp*")) + list(store.scan_iter("user:*:recovery"))
+        assert store.hget(with_totp, "has_second_step") is None, "the password opens again"
+        assert store.hget(with_passkey, "has_second_step") == b"1", "passkeys need no secret of the server"
+
+
 def test_with_the_old_secret_in_the_settings_it_is_no_other(filled: Path, backup: Path, parent: Path) -> None:
     secret = (filled / "secret.key").read_text()
     do("backup", "restore", str(backup), "--data", str(parent / "b"), THREADKIT_SECRET=secret)

@@ -16,6 +16,7 @@ from tests.wait import until
 from threadkit.app import Application, create_app
 from threadkit.backup.folder import BackupFolder
 from threadkit.backup.queries import backup_state
+from threadkit.clock import SystemClock
 from threadkit.keyring import Keyring
 from threadkit.settings import BackupSettings, Settings
 from threadkit.storage.bundled import BundledStore
@@ -36,6 +37,12 @@ async def app(
     application = create_app(scheduled, bundled.address, keyring, clock=clock)
     async with application.lifespan():
         yield application
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Backups are made in another process, with its own clock."""
+    return ManualClock(SystemClock().now_ms())
 
 
 def made(settings: Settings) -> int:
@@ -117,3 +124,34 @@ async def test_the_program_makes_up_for_a_missed_one_with_one_of_its_workers() -
             await until(lambda: "backup_ends" in server.said, "the backup", seconds=50)
             assert server.said.count("backup_begins") == 1
         assert "yes" in do("backup", "list", "--data", str(folder))
+
+
+async def test_a_clock_that_was_wrong_once_ends_no_backups(
+    app: Application, clock: ManualClock, scheduled: Settings, redis: Redis
+) -> None:
+    schedule, years_ahead = app.services.backups, clock.now_ms() + 400 * DAY_S * 1000
+    for field in ("done_ms", "tried_ms"):
+        await redis.hset(app.services.keys.shared.backups(), field, years_ahead)
+    clock.advance(seconds=DAY_S)
+    await schedule.look()
+    assert made(scheduled) == 1
+    await schedule.look()
+    assert made(scheduled) == 1, "one a day"
+    clock.advance(seconds=-30 * DAY_S)
+    assert backup_state(scheduled, clock).is_late, "one of the future is no newest one"
+
+
+async def test_what_the_store_refuses_is_told_by_the_doctor(
+    app: Application, clock: ManualClock, scheduled: Settings, redis: Redis
+) -> None:
+    clock.advance(seconds=DAY_S)
+    await redis.config_set("maxmemory", 1)
+    try:
+        await app.services.backups.look()
+    finally:
+        await redis.config_set("maxmemory", 0)
+    failure = backup_state(scheduled, clock).failure
+    assert failure is not None
+    assert "maxmemory" in failure.why
+    await app.services.backups.look()
+    assert backup_state(scheduled, clock).failure is None

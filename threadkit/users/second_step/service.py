@@ -111,6 +111,12 @@ class SecondStep:
             await self._news.second_step_changed(user, "second_step_reset")
         return had_any
 
+    async def drop_sealed(self, user_id: UserId) -> None:
+        """All that a lost server secret made useless; passkeys go on working."""
+        keys = self._keys.user(user_id)
+        await self._drop(user_id, "totp")
+        await self._redis.delete(keys.recovery_codes(), keys.totp_draft())
+
     # Passing
 
     async def check_totp(self, user_id: UserId, code: str, *, client: str) -> None:
