@@ -10,9 +10,10 @@ import tomllib
 import types
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 from msgspec import Meta, Struct
@@ -435,7 +436,7 @@ def _from_file(file: Path | None, env: Mapping[str, str], problems: list[str]) -
     named = file or (Path(env["THREADKIT_CONFIG"]) if env.get("THREADKIT_CONFIG") else None)
     path = named or DEFAULT_FILE
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        tree = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         if named:
             problems.append(f"{named}: there is no such file")
@@ -481,9 +482,16 @@ def _from_environment(env: Mapping[str, str], problems: list[str], notices: list
 def _disagreements(settings: Settings) -> Iterator[str]:
     """Rules over the values that their types cannot say."""
     if settings.public_url is not None:
-        url = urlsplit(settings.public_url)
-        if url.scheme not in ("http", "https") or not url.hostname or url.query or url.fragment:
+        url = _web_address(settings.public_url)
+        if url is None or url.query or url.fragment:
             yield "public_url: must be the address people use, such as https://comments.example.org"
+    for name, address in (("sms.url", settings.sms.url), ("oidc.issuer", settings.oidc.issuer)):
+        if address and _web_address(address) is None:
+            yield f"{name}: must be an address such as https://accounts.example.org"
+    if settings.mail.host is not None and not _is_host(settings.mail.host):
+        yield "mail.host: must be the name or address of a mail server, such as smtp.example.org"
+    if "@" not in parseaddr(settings.mail.sender)[1]:
+        yield "mail.sender: must be an address such as ThreadKit <comments@example.org>"
     for proxy in settings.trusted_proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)
@@ -506,6 +514,24 @@ def _disagreements(settings: Settings) -> Iterator[str]:
         key = getattr(settings.site, name)
         if key is not None and not (API_KEY_PATTERN.match(key) and key.startswith(prefix)):
             yield f"site.{name}: must be {prefix} followed by 8 to 64 letters, digits, - or _"
+
+
+def _web_address(text: str) -> SplitResult | None:
+    try:
+        url = urlsplit(text)
+        is_whole = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:
+        return None
+    return url if is_whole else None
+
+
+def _is_host(text: str) -> bool:
+    """What can be asked for at all; whether it is there is for the doctor."""
+    try:
+        text.encode("idna")
+    except UnicodeError:
+        return False
+    return not any(character.isspace() or character in "/@[]" for character in text)
 
 
 def _is_service_url(text: str) -> bool:

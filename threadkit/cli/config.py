@@ -1,12 +1,19 @@
 """`threadkit config`."""
 
+import os
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from threadkit.backup.passphrase import passphrase_of
 from threadkit.cli.common import json_option, out, print_json, print_table, settings_of, store_options
-from threadkit.settings import env_name, flat, is_secret
+from threadkit.errors import CannotStart
+from threadkit.settings import Settings, env_name, flat, is_secret
+from threadkit.storage.client import parse_url
+from threadkit.storage.store_program import find_program
 
 
 @click.group()
@@ -21,7 +28,46 @@ def check(config: Path | None, **flags: Any) -> None:
     loaded = settings_of({**flags, "config": config})
     for notice in loaded.notices:
         out.print(f"Note: {notice}")
+    if problems := list(_unusable(loaded.settings)):
+        raise CannotStart("The settings cannot be used:\n" + "\n".join(f"  - {problem}" for problem in problems))
     out.print("The settings are fine.")
+
+
+def _unusable(settings: Settings) -> Iterator[str]:
+    """What a server would stumble over before it is up."""
+    for look in (_look_for_store, _look_for_passphrase, _look_at_folder, _look_at_address):
+        try:
+            look(settings)
+        except CannotStart as error:
+            yield str(error)
+
+
+def _look_for_store(settings: Settings) -> None:
+    if settings.redis_url is None:
+        find_program(settings.store_program)
+    else:
+        parse_url(settings.redis_url)
+
+
+def _look_for_passphrase(settings: Settings) -> None:
+    passphrase_of(settings.backup)
+
+
+def _look_at_folder(settings: Settings) -> None:
+    for name, folder in (("data", settings.data_folder), ("backup.folder", settings.backup_folder)):
+        # The nearest one that is there, in which the rest would be made.
+        there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+        if not there.is_dir():
+            raise CannotStart(f"{name}: {there} is no folder")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise CannotStart(f"{name}: {there} is not writable for this user")
+
+
+def _look_at_address(settings: Settings) -> None:
+    try:
+        socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise CannotStart(f"host: nothing can listen on {settings.host!r}") from error
 
 
 @config.command()

@@ -73,6 +73,8 @@ class SmtpSender:
             raise _answered(error.code) from error
         except aiosmtplib.SMTPNotSupported as error:
             raise Unsendable(f"the mail server cannot do what this mail needs: {error}") from error
+        except UnicodeError as error:
+            raise Unsendable(f"there can be no mail server called {self._settings.host!r}") from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise Undelivered(str(error) or "the mail server took too long") from error
         else:

@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -243,6 +244,16 @@ def test_what_a_killed_store_left_of_a_new_journal_is_removed(folder: Path) -> N
     with serving(folder) as server:
         assert not left.exists()
         assert server.stop() == 0
+
+
+def test_the_health_check_of_the_image_asks_on_the_port_of_the_settings(running: Server) -> None:
+    def check(port: int) -> int:
+        env = environment(THREADKIT_PORT=str(port), THREADKIT_HOST="0.0.0.0", http_proxy="http://127.0.0.1:1")
+        module = [sys.executable, "-m", "threadkit.health.container"]
+        return subprocess.run(module, env=env, capture_output=True, check=False).returncode
+
+    assert check(running.port) == 0
+    assert check(free_port()) != 0
 
 
 def test_a_taken_port_is_one_sentence(running: Server, folder: Path) -> None:
