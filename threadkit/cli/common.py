@@ -21,8 +21,8 @@ from threadkit.keyring import open_keyring
 from threadkit.services import Services, build
 from threadkit.settings import Loaded, load
 from threadkit.sites.model import Site
-from threadkit.storage.bundled import shared_use
-from threadkit.storage.checks import check_store
+from threadkit.storage.bundled import can_only_be_read, refuse_without_data, shared_use
+from threadkit.storage.checks import check_store, refuses_for_now
 from threadkit.storage.client import Store, parse_url
 from threadkit.storage.stamp import stamp_store
 from threadkit.terminal import printable, printable_json, printable_lines
@@ -67,16 +67,19 @@ def settings_of(flags: dict[str, Any]) -> Loaded:
     return load(file=flags.get("config"), flags=known)
 
 
-def with_services(work: Callable[..., Awaitable[T]], *, on_any_store: bool = False) -> Callable[..., T]:
+def with_services(
+    work: Callable[..., Awaitable[T]], *, on_any_store: bool = False, makes_data: bool = False
+) -> Callable[..., T]:
     """A command that works on the data: beside a running server, or with a store started just for it. Only who wants to
-    tell what is wrong with a store takes any; others refuse one that loses comments."""
+    tell what is wrong with a store takes any; others refuse one that loses comments. In a folder without data most have
+    nothing to do, and leave nothing behind there."""
 
     @functools.wraps(work)
     def command(*args: Any, data: str | None, redis_url: str | None, config: Path | None, **kwargs: Any) -> T:
         loaded = settings_of({"data": data, "redis_url": redis_url, "config": config})
 
         async def run() -> T:
-            async with _open_services(loaded, on_any_store) as services:
+            async with _open_services(loaded, on_any_store, makes_data) as services:
                 return await work(services, *args, **kwargs)
 
         return asyncio.run(run())
@@ -85,16 +88,19 @@ def with_services(work: Callable[..., Awaitable[T]], *, on_any_store: bool = Fal
 
 
 @contextlib.asynccontextmanager
-async def _open_services(loaded: Loaded, on_any_store: bool) -> AsyncIterator[Services]:
+async def _open_services(loaded: Loaded, on_any_store: bool, makes_data: bool) -> AsyncIterator[Services]:
     settings = loaded.settings
+    if not makes_data:
+        refuse_without_data(settings)
     with contextlib.ExitStack() as stack:
         address = parse_url(settings.redis_url) if settings.redis_url else stack.enter_context(shared_use(settings))
         store = Store(address, settings.store)
         try:
             services = build(settings, open_keyring(settings), store)
-            if not on_any_store:
+            if not on_any_store and not can_only_be_read(settings):
                 await check_store(store, services.keys, settings)
-                await stamp_store(store.redis, services.keys, services.keyring, services.clock)
+            if not on_any_store:
+                await stamp_store(store.redis, services.keys, services.keyring, services.clock, may_be_new=makes_data)
             yield services
         finally:
             await store.close()
@@ -163,6 +169,8 @@ class Sentences(click.Group):
         except (CannotStart, ThreadKitError) as error:
             fail(str(error))
         except (RedisError, OSError) as error:
+            if refuses_for_now(error):
+                fail(f"The store takes in nothing new until its disk or its memory has room again: {error}")
             fail(f"The store or a file could not be used: {error}")
 
 

@@ -18,6 +18,7 @@ from threadkit.settings import Settings
 from threadkit.storage.bundled import server_is_running, shared_use
 from threadkit.storage.checks import check_store
 from threadkit.storage.client import Store, parse_url
+from threadkit.storage.room import JOURNAL
 
 
 @click.command()
@@ -59,6 +60,10 @@ def copy(
 async def _copy(source: Settings, target: Settings, show: OnProgress) -> tuple[CopyReport, Report]:
     if (source.redis_url, source.key_prefix) == (target.redis_url, target.key_prefix):
         raise CopyFailed("Both are the same store.")
+    if source.redis_url is None and not (source.data_folder / JOURNAL).exists():
+        raise CopyFailed(
+            f"There is no data of ThreadKit in {source.data_folder.absolute()}. Name its folder with --data."
+        )
     clock = SystemClock()
     async with (
         _opened(source) as from_store,

@@ -39,7 +39,10 @@ def _greet(welcome: "Welcome") -> None:
     out.print(f'Put this where the comments of "{welcome.site.name}" shall appear:')
     out.print(f"  {snippet}\n")
     if welcome.secret_key:
-        out.print(f"The site's secret key, shown only this once: {welcome.secret_key}\n")
+        out.print(f"The site's secret key, shown only this once: {welcome.secret_key}")
+        if not out.is_terminal:  # a journal, or the log of a container
+            out.print("Whoever can read this output later has it too. A new one: threadkit key rotate SITE secret")
+        out.print()
     if welcome.owner_link:
         out.print("Set it up with this link; it works once, within 24 hours:")
         out.print(f"  {welcome.owner_link}\n")

@@ -1,5 +1,6 @@
 """`threadkit site` and `threadkit key`."""
 
+import functools
 from typing import Any
 
 import click
@@ -26,7 +27,7 @@ def site() -> None:
 @click.argument("settings", nargs=-1, metavar="[SETTING=VALUE]...")
 @json_option
 @store_options
-@with_services
+@functools.partial(with_services, makes_data=True)
 async def create(services: Services, name: str, domain: str, settings: tuple[str, ...], as_json: bool) -> None:
     """Make a site; prints its keys. The secret key is shown only this once."""
     try:

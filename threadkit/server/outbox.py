@@ -12,7 +12,7 @@ from threadkit.keyring import open_keyring
 from threadkit.server.worker import store_address
 from threadkit.services import build
 from threadkit.settings import Loaded, Settings
-from threadkit.storage.bundled import server_is_running
+from threadkit.storage.bundled import refuse_without_data, server_is_running
 from threadkit.storage.checks import check_store
 from threadkit.storage.client import Store
 from threadkit.storage.stamp import stamp_store
@@ -25,6 +25,7 @@ def work(loaded: Loaded) -> None:
     settings = loaded.settings
     logs.configure(settings)
     refuse_known_holes()
+    refuse_without_data(settings)
     # A worker that started the bundled store would keep the server from starting.
     if settings.redis_url is None and not server_is_running(settings.data_folder):
         raise CannotStart(

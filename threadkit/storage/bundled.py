@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import IO
 
 from threadkit.errors import CannotStart
+from threadkit.keyring import FILE as SECRET_FILE
 from threadkit.settings import Settings
 from threadkit.storage.client import StoreAddress
 from threadkit.storage.hailing import is_there_to_stay, limit_memory, listens, loading, ping, talk
-from threadkit.storage.room import CLOSED_BYTES, UNFINISHED, Room, room_in
+from threadkit.storage.room import CLOSED_BYTES, JOURNAL, UNFINISHED, Room, room_in
 from threadkit.storage.store_program import Program, find_program, refuse_downgrade
 
 # Linux allows 107 bytes in the address of a unix socket, macOS 103.
@@ -144,7 +145,11 @@ class BundledStore:
         """Until it ends; says how."""
         _remove_leftovers(self._folder)
         room = self._short_room()
-        self._process = _spawn(program, self._folder, is_closed=room is not None)
+        closed = ["--maxmemory", str(CLOSED_BYTES)] if room else []  # from its first moment
+        if room and not self._is_watching.is_set():
+            # Keys that end by themselves would end the store: that they did cannot be written down.
+            closed += ["--appendfsync", "everysec"]
+        self._process = _spawn(program, self._folder, closed)
         if not self._ready.is_set():
             self._wait_until_ready(program)
             if self._failure:
@@ -180,8 +185,7 @@ class BundledStore:
         """The room on the disk, when it is too little; whoever runs the server is told when that changes."""
         room = room_in(self._folder, least_free_mb=self._least_free_mb)
         if room is not None and not self._is_watching.is_set():
-            # For a command there must only be so much that its own writes do not end the store.
-            room = Room(room.free, 0, min(room.least, LEAST_FOR_COMMANDS))
+            room = _room_for_commands(room)
         if room is None:  # not seen this time
             return self._short
         was_short = self._short is not None
@@ -237,6 +241,18 @@ def shared_use(settings: Settings) -> Iterator[StoreAddress]:
         store.stop()
 
 
+def can_only_be_read(settings: Settings) -> bool:
+    """Whether a store that a command starts in this folder takes no writes, because the disk is full."""
+    room = room_in(settings.data_folder, least_free_mb=settings.store.least_free_mb)
+    is_ours = settings.redis_url is None and not server_is_running(settings.data_folder)
+    return is_ours and room is not None and _room_for_commands(room).is_short
+
+
+def _room_for_commands(room: Room) -> Room:
+    """There must only be so much that their own writes do not end the store."""
+    return Room(room.free, 0, min(room.least, LEAST_FOR_COMMANDS))
+
+
 def claim_server(folder: Path) -> IO[str]:
     """Be the one server of this data folder for as long as the returned file is open."""
     prepare_folder(folder)
@@ -258,6 +274,18 @@ def server_is_running(folder: Path) -> bool:
         return True
     lock.close()
     return False
+
+
+def refuse_without_data(settings: Settings) -> None:
+    """A command in the wrong folder says so, and leaves nothing behind there."""
+    folder = settings.data_folder
+    has_secret = settings.secret is not None or (folder / SECRET_FILE).exists()
+    if has_secret and (settings.redis_url is not None or (folder / JOURNAL).exists() or server_is_running(folder)):
+        return
+    what = "no data" if settings.redis_url is None else f"no {SECRET_FILE}"
+    raise CannotStart(
+        f"There is {what} of ThreadKit in {folder.absolute()}. Name its folder with --data, or its settings with --config."
+    )
 
 
 def prepare_folder(folder: Path) -> None:
@@ -349,12 +377,11 @@ def die_with_parent(parent: int | None = None) -> None:
             os._exit(1)
 
 
-def _spawn(program: Program, folder: Path, *, is_closed: bool) -> subprocess.Popen[bytes]:
-    closed = ["--maxmemory", str(CLOSED_BYTES)] if is_closed else []  # from its first moment
+def _spawn(program: Program, folder: Path, flags: list[str]) -> subprocess.Popen[bytes]:
     with contextlib.ExitStack() as stack:
         lock = _hold(folder / RUNNING)
         return subprocess.Popen(  # noqa: S603
-            [program.path, str(_config_in(folder)), *closed],
+            [program.path, str(_config_in(folder)), *flags],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -37,9 +37,11 @@ def _answers_steadily(address: StoreAddress) -> bool:
 
 def ping(address: StoreAddress) -> bool:
     try:
-        return b"PONG" in talk(address, b"PING\r\n")
+        # One whose disk is full refuses even this, and answers what is only read.
+        answer = talk(address, b"PING\r\n")
     except OSError:
         return False
+    return b"+PONG" in answer or b"-MISCONF" in answer
 
 
 def loading(address: StoreAddress) -> str | None:

@@ -338,6 +338,7 @@ class _LinedPipeline(Pipeline):
 
 async def introduced(connection: Any) -> Streams:
     """The library knows how to connect, encrypt and sign in; what comes after that is ours."""
+    connection.health_check_interval = 0  # a store whose disk is full answers what is read, but no ping
     await connection.connect()
     streams = connection._reader, connection._writer  # noqa: SLF001
     connection._reader = connection._writer = None  # noqa: SLF001

@@ -27,12 +27,17 @@ def refuse_open_prefix(keys: Keys) -> None:
         )
 
 
-async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Clock) -> None:
+async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Clock, *, may_be_new: bool = True) -> None:
     """Stamp an empty store, and refuse one whose data this server would misread."""
     stamp = keys.shared.stamp()
     found = await redis.hgetall(stamp)
     # One that is there is only read, because a store whose disk or memory is full takes no writes.
     if not {"schema_version", "created_at", "secret"} <= found.keys():
+        if not may_be_new:
+            raise CannotStart(
+                f"There is no data of ThreadKit with the key_prefix {keys.prefix!r} in this store. Run the command where "
+                "the server finds its settings, or name them with --config."
+            )
         refuse_open_prefix(keys)
         await redis.hsetnx(stamp, "schema_version", str(SCHEMA_VERSION))
         await redis.hsetnx(stamp, "created_at", iso(clock.now_ms()))

@@ -16,7 +16,7 @@ from tests.integration.users.test_profiles import everything
 from tests.make import ManualClock
 from tests.people import create
 from threadkit.app import create_app
-from threadkit.backup.erasures import ErasureJournal, erase_again
+from threadkit.backup.erasures import Erasure, ErasureJournal, erase_again
 from threadkit.backup.folder import BackupFolder
 from threadkit.backup.restoring import RestoreService
 from threadkit.backup.service import BackupService
@@ -99,10 +99,10 @@ async def test_what_was_erased_after_the_backup_is_erased_again(
     assert "by ada" in traces, "what she wrote stays, as the setting says"
 
 
-async def test_a_line_that_a_crash_cut_off_takes_no_other_along(tmp_path: Path, clock: ManualClock) -> None:
+async def test_a_line_that_a_crash_cut_off_takes_no_other_along(tmp_path: Path) -> None:
     journal = ErasureJournal(tmp_path)
-    await journal.note_user(UserId("first"))
+    await journal.note(Erasure(at_ms=1, user_id=UserId("first")))
     with (tmp_path / "erased.jsonl").open("ab") as file:
         file.write(b'{"at_ms":17')
-    await journal.note_user(UserId("second"))
+    await journal.note(Erasure(at_ms=2, user_id=UserId("second")))
     assert [erasure.user_id for erasure in journal.since(0)] == ["first", "second"]
