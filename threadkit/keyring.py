@@ -47,8 +47,12 @@ class Keyring:
         return hashlib.sha256(self.derive("fingerprint")).hexdigest()[:16]
 
 
-def open_keyring(settings: Settings) -> Keyring:
-    root = settings.secret or _kept_secret(settings.data_folder / FILE)
+def open_keyring(settings: Settings, *, may_be_missing: bool = False) -> Keyring:
+    """Makes a secret where there is none; with `may_be_missing` one that is not kept."""
+    path = settings.data_folder / FILE
+    if settings.secret is None and may_be_missing and not path.exists():
+        return Keyring(secrets.token_bytes(32))
+    root = settings.secret or _kept_secret(path)
     return Keyring(root.encode(), settings.jwt_secret.encode() if settings.jwt_secret else None)
 
 

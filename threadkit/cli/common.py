@@ -91,12 +91,13 @@ def with_services(
 async def _open_services(loaded: Loaded, on_any_store: bool, makes_data: bool) -> AsyncIterator[Services]:
     settings = loaded.settings
     if not makes_data:
-        refuse_without_data(settings)
+        refuse_without_data(settings, needs_secret=not on_any_store)
     with contextlib.ExitStack() as stack:
         address = parse_url(settings.redis_url) if settings.redis_url else stack.enter_context(shared_use(settings))
         store = Store(address, settings.store)
         try:
-            services = build(settings, open_keyring(settings), store)
+            keyring = open_keyring(settings, may_be_missing=on_any_store)
+            services = build(settings, keyring, store)
             if not on_any_store and not can_only_be_read(settings):
                 await check_store(store, services.keys, settings)
             if not on_any_store:

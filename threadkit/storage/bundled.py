@@ -276,10 +276,10 @@ def server_is_running(folder: Path) -> bool:
     return False
 
 
-def refuse_without_data(settings: Settings) -> None:
+def refuse_without_data(settings: Settings, *, needs_secret: bool = True) -> None:
     """A command in the wrong folder says so, and leaves nothing behind there."""
     folder = settings.data_folder
-    has_secret = settings.secret is not None or (folder / SECRET_FILE).exists()
+    has_secret = not needs_secret or settings.secret is not None or (folder / SECRET_FILE).exists()
     if has_secret and (settings.redis_url is not None or (folder / JOURNAL).exists() or server_is_running(folder)):
         return
     what = "no data" if settings.redis_url is None else f"no {SECRET_FILE}"

@@ -8,6 +8,7 @@ from threadkit.storage.keys import Keys
 
 # Raised with an entry in migrations_none/CHANGES.md whenever stored data changes its meaning.
 SCHEMA_VERSION = 1
+_FIELDS = {"schema_version", "created_at", "secret"}
 
 
 class WrongStamp(CannotStart):
@@ -32,12 +33,7 @@ async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Cloc
     stamp = keys.shared.stamp()
     found = await redis.hgetall(stamp)
     # One that is there is only read, because a store whose disk or memory is full takes no writes.
-    if not {"schema_version", "created_at", "secret"} <= found.keys():
-        if not may_be_new:
-            raise CannotStart(
-                f"There is no data of ThreadKit with the key_prefix {keys.prefix!r} in this store. Run the command where "
-                "the server finds its settings, or name them with --config."
-            )
+    if may_be_new and not found.keys() >= _FIELDS:
         refuse_open_prefix(keys)
         await redis.hsetnx(stamp, "schema_version", str(SCHEMA_VERSION))
         await redis.hsetnx(stamp, "created_at", iso(clock.now_ms()))
@@ -57,6 +53,11 @@ async def stamp_store(redis: Commands, keys: Keys, keyring: Keyring, clock: Cloc
             f"The copy of the store at {copying} did not come to its end, so the data is not complete. "
             "Run `threadkit copy` once more; it goes on.",
             source=copying,
+        )
+    if not found.keys() >= _FIELDS:
+        raise CannotStart(
+            f"There is no data of ThreadKit with the key_prefix {keys.prefix!r} in this store. Run the command where the "
+            "server finds its settings, or name them with --config."
         )
     version = int(found["schema_version"])
     if version > SCHEMA_VERSION:

@@ -8,7 +8,7 @@ import pytest
 from redis import Redis
 
 from tests.folders import quick_folder
-from tests.integration.server.program import Server, environment, run, serving
+from tests.integration.server.program import Server, command, environment, run, serving
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,9 @@ def test_programs_can_read_what_it_says_and_red_is_exit_code_1(server: Server) -
 
 def test_it_works_alone_and_on_a_store_that_is_away(tmp_path: Path) -> None:
     with quick_folder() as folder:
-        alone = run("doctor", "--json", "--data", str(Path(folder) / "d"))
+        where = ("--data", str(Path(folder) / "d"))
+        command("site", "create", "Blog", "blog.example.org", *where)
+        alone = run("doctor", "--json", *where)
         found = {check["id"]: check["state"] for check in json.loads(alone.stdout)["checks"]}
         assert (found["store"], found["persistence"]) == ("ok", "ok")
     away = run(

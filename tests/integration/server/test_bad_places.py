@@ -152,7 +152,7 @@ def test_an_orphaned_store_behind_a_port_is_adopted(parent: Path) -> None:
 
 def test_a_secret_that_is_no_text_is_one_sentence(parent: Path) -> None:
     (parent / "secret.key").write_bytes("schlüssel".encode() * 10)
-    assert "does not hold a secret" in refused("site", "list", "--data", str(parent))
+    assert "does not hold a secret" in refused("site", "create", "Blog", "blog.example.org", "--data", str(parent))
 
 
 def test_settings_may_begin_with_a_mark_of_their_encoding(parent: Path) -> None:

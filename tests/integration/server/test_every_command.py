@@ -161,7 +161,9 @@ def test_in_an_empty_folder_nothing_is_left_behind(tmp_path: Path, file: Path, r
             assert f"There is no data of ThreadKit in {tmp_path / 'data'}" in done.stderr
 
 
-@pytest.mark.parametrize("row", [row for row in IN_PROCESS if not row.kind and row.name != "copy"], ids=named)
+@pytest.mark.parametrize(
+    "row", [row for row in IN_PROCESS if not row.kind and row.name not in ("copy", "doctor")], ids=named
+)
 def test_without_the_secret_of_a_store_nothing_is_left_behind(world: World, tmp_path: Path, row: Row) -> None:
     """In the wrong folder, with the right store."""
     url = f"unix://{world.folder / 'store.sock'}"
@@ -169,6 +171,13 @@ def test_without_the_secret_of_a_store_nothing_is_left_behind(world: World, tmp_
     done = run(*words.split(), "--redis-url", url, cwd=tmp_path)
     assert (done.returncode, list(tmp_path.iterdir())) == (1, [])
     assert f"There is no secret.key of ThreadKit in {tmp_path / 'data'}" in done.stderr
+
+
+@pytest.mark.parametrize("words", ["doctor", "doctor --deep"])
+def test_the_doctor_looks_at_any_store_and_leaves_nothing_behind(world: World, tmp_path: Path, words: str) -> None:
+    done = run(*words.split(), "--redis-url", f"unix://{world.folder / 'store.sock'}", cwd=tmp_path)
+    assert (done.returncode, done.stderr, list(tmp_path.iterdir())) == (1, "", [])
+    assert words != "doctor" or "another server secret" in done.stdout
 
 
 def test_processes_say_so_too(world: World, tmp_path: Path) -> None:
