@@ -195,7 +195,6 @@ def restore(file: Path, new_secret: bool, passphrase_file: Path | None, as_json:
             f"Not found: the erased.jsonl of {', '.join(missing)}. Each server's journal holds what all of them erased, as "
             "long as it ran. If one of these ran on after the one that was read here stopped, put its erased.jsonl "
             "beside the backup and restore once more into an empty store, or what it erased then is back.",
-            markup=False,
         )
     if new_secret or not header.has_secrets:
         out.print("Everybody has to sign in again.")

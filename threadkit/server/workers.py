@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import math
 import os
 import shutil
 import socket
@@ -20,6 +21,7 @@ from uvicorn.supervisors.multiprocess import Process
 log = structlog.get_logger()
 
 PAUSE_S = 5.0
+ENDS_WITHIN_S = 20.0
 _METERS = "threadkit-meters-"
 
 
@@ -29,12 +31,13 @@ class Workers(Multiprocess):
     def __init__(self, config: Config, sockets: list[socket.socket]) -> None:
         super().__init__(config, sockets=sockets)
         self._again_at: dict[int, float] = {}
+        self._asked_at: dict[Process, float] = {}
 
     def keep_subprocess_alive(self) -> None:
         for place, process in enumerate(self.processes):
             if self.should_exit.is_set():
                 return
-            if process.is_alive(timeout=self.config.timeout_worker_healthcheck):
+            if self._lives(process):
                 self._again_at.pop(place, None)
                 continue
             if place not in self._again_at:
@@ -43,8 +46,35 @@ class Workers(Multiprocess):
                 self.processes[place] = Process(self.config, self.sockets)
                 self.processes[place].start()
 
+    def join_all(self) -> None:
+        """One that hangs does not hear that it is to end."""
+        deadline = time.monotonic() + ENDS_WITHIN_S
+        for process in self.processes:
+            process.process.join(max(0.0, deadline - time.monotonic()))
+            if process.process.is_alive():
+                log.warning("worker_hangs", pid=process.pid)
+                process.process.kill()
+                process.process.join()
+
+    def _lives(self, process: Process) -> bool:
+        """Asked without waiting: one that hangs or is starting keeps nobody from being replaced, nor the server from
+        stopping."""
+        if not process.process.is_alive():
+            return False
+        try:
+            if process not in self._asked_at:
+                self._asked_at[process] = time.monotonic()
+                process.parent_conn.send(b"ping")
+            elif process.parent_conn.poll():
+                process.parent_conn.recv()
+                del self._asked_at[process]
+        except (OSError, EOFError):
+            return False
+        return time.monotonic() - self._asked_at.get(process, math.inf) < self.config.timeout_worker_healthcheck
+
     def _bury(self, process: Process) -> float:
         """Says how many seconds to wait for another one."""
+        self._asked_at.pop(process, None)
         process.kill()  # one that does not answer is still there
         process.join()
         if process.pid is not None:

@@ -58,6 +58,7 @@ ROWS = [
     Row("user ban {user} --site {site}", has_json=False, is_reading=False),
     Row("user unban {user} --site {site}", has_json=False, is_reading=False),
     Row("user show {user} --site {site}"),
+    Row("user sign-out {user}", has_json=False, is_reading=False),
     Row("user reset-second-step {user}", has_json=False),
     Row("page list --site {site}"),
     Row("page lock --site {site} {page}", has_json=False, is_reading=False),

@@ -79,6 +79,18 @@ def test_workers_that_wait_for_the_store_end_with_their_parent(folder: Path) -> 
 
 
 @pytest.mark.prove
+def test_a_worker_that_hangs_keeps_no_other_from_being_replaced_and_the_server_from_stopping(folder: Path) -> None:
+    with outside_store(folder / "store") as store, with_workers(folder, store) as server:
+        killed, hanging = workers_of(server.process.pid)
+        os.kill(hanging, signal.SIGSTOP)
+        os.kill(killed, signal.SIGKILL)
+        wait_until(lambda: set(workers_of(server.process.pid)) > {hanging}, "another worker", seconds=20)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(40) == 0
+        assert not is_running(hanging)
+
+
+@pytest.mark.prove
 def test_a_worker_that_cannot_start_is_tried_again_and_the_others_go_on(folder: Path) -> None:
     with outside_store(folder / "store") as store, with_workers(folder, store) as server:
         with sync_redis.Redis(unix_socket_path=str(store.socket), decode_responses=True) as client:
