@@ -52,6 +52,7 @@ class Said:
     parent: "Said | None"
     edited: bool = False
     is_unposted: bool = False
+    pinned_ms: int | None = None
     buried: str | None = None
     """The hidden comment above it with which it is hidden."""
     decided_by: str | None = None
@@ -169,10 +170,13 @@ class Comments:
             return said.refusal(by)
         # What is hidden together with its replies stays hidden with them.
         is_hidden = not self.is_listed(said) and any(self.is_listed(reply) for reply in self._replies(said))
+        if said.author_id in self.people and not said.is_unposted:
+            self.people[said.author_id].posted -= 1
         said.status, said.text, said.is_shadowed = "rejected" if is_hidden else "deleted", PLACE, False
         said.is_unposted, said.decided_by, said.is_objected_to = False, None, False
         said.author_id, said.author_name, said.author_karma = DELETED, PLACE, 0
         self.pins.pop(said.id, None)
+        said.pinned_ms = None
         return 204
 
     def moderate(self, said: Said, by: Somebody | None, status: Status) -> int:
@@ -199,21 +203,31 @@ class Comments:
         is_listed = self.is_listed(said)
         if was_listed and not is_listed:
             said.buried = None
-            self.pins.pop(said.id, None)
+            self._keep_pin(said)
             for below in self._below(said):
                 if below.buried is None:
                     below.buried = said.id
-                    self.pins.pop(below.id, None)
+                    self._keep_pin(below)
         if is_listed and not was_listed:
             for revived in (said, *places):
                 revived.buried = buried
+            self._give_pin_back(said)
             for below in self._below(said):
                 if said.buried is None or below.buried == said.id:
                     below.buried = said.buried
+                    self._give_pin_back(below)
             if said.is_unposted:
                 said.is_unposted = False
                 if said.author_id in self.people:
                     self.people[said.author_id].posted += 1
+
+    def _keep_pin(self, said: Said) -> None:
+        """For when it is shown again."""
+        said.pinned_ms = self.pins.pop(said.id, said.pinned_ms)
+
+    def _give_pin_back(self, said: Said) -> None:
+        if said.pinned_ms is not None and said.buried is None:
+            self.pins[said.id], said.pinned_ms = said.pinned_ms, None
 
     def _gap_above(self, said: Said) -> tuple[list[Said], str | None]:
         """The places of deleted comments that went with the last they held and come back with this one; and what hides
@@ -422,6 +436,8 @@ class Comments:
             record["is_unposted"] = "true"
         if said.buried:
             record["buried"] = said.buried
+        if said.pinned_ms is not None:
+            record["pinned_ms"] = str(said.pinned_ms)
         if said.decided_by:
             record["decided_by"] = said.decided_by
         if said.is_objected_to:

@@ -70,8 +70,6 @@ def test_modules_in_folders_and_loaders_import_relatively() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        '/** @typedef {import("./nowhere.js").Comment} Comment */',
-        '// import { a } from "./nowhere.js";',
         "const text = 'import(\"./nowhere.js\")';",
         'const text = `import("./nowhere.js")`;',
         "const later = (name) => import(address(name));",
@@ -84,11 +82,25 @@ def test_what_is_no_import_of_ours_stays_as_it_is(source: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "sent"),
+    [
+        ('/** @typedef {import("./nowhere.js").Comment} Comment */', " "),
+        ('// import { a } from "./nowhere.js";', " "),
+        ("const a = 1; // one\nconst b = /* two */ 2;", "const a = 1;  \nconst b =   2;"),
+        ("const url = 'https://a.example/*x*/'; // it's", "const url = 'https://a.example/*x*/';  "),
+        ("const found = /[/*]/.test(a) || `//${b} /* c */`;", "const found = /[/*]/.test(a) || `//${b} /* c */`;"),
+    ],
+)
+def test_comments_are_not_sent(source: str, sent: str) -> None:
+    assert assets(api=source)["api.js"].body.decode() == sent
+
+
+@pytest.mark.parametrize(
     "before",
     [
         "const quotes = /[\"'`]/g;",
         "const found = text.replace(/`/g, '');",
-        "const address = 'https://example.org'; // it's `one",
+        "const address = 'https://example.org';",
         "const nested = `a ${list.map((one) => `b ${one}`)} c`;",
         "const half = a / 2; const third = b / 3;",
     ],
@@ -97,6 +109,9 @@ def test_an_import_is_found_after_hard_to_read_code(before: str) -> None:
     body = assets(app=f'{before}\nimport {{\n  ask,\n}} from "./api.js";\n')["app.js"].body.decode()
     assert body.startswith(before)
     assert '"./api.js"' not in body
+    commented = assets(app=f'{before} // it\'s `one\nimport {{ ask }} from "./api.js";\n')["app.js"].body.decode()
+    assert commented.startswith(before)
+    assert '"./api.js"' not in commented
 
 
 def test_a_circle_is_refused_and_named() -> None:

@@ -1,7 +1,7 @@
 """Files for browsers, read once and kept ready: names that change with their content, imports that follow, gzip bodies.
 
 There is no build step. A module's imports are rewritten to the hashed names of what it imports, dependencies first, so
-a file's name changes whenever anything below it does, and browsers may keep every one of them for ever.
+a file's name changes whenever anything below it does, and browsers may keep every one of them for ever. Comments stay here.
 """
 
 import functools
@@ -35,7 +35,7 @@ _HASHED = re.compile(rf"(?P<stem>.+)\.(?P<hash>[0-9a-f]{{{HASH_LENGTH}}})(?P<suf
 # What is no code is matched first and left alone: types in comments name modules too.
 _IMPORT = re.compile(
     r"""
-      //[^\n]* | /\*.*?\*/
+      (?P<comment>//[^\n]* | /\*.*?\*/)
     | `(?:[^`\\]|\\.)*`
     | (?<=[(,=:\[!&|?{};>\n])\s*/(?![/*])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/
     | (?P<before>(?<![\w$.])(?:import\s*\(\s*|import\s*|(?:import|export)\b[\s\w$*{},]*?\bfrom\s*)["'])
@@ -139,6 +139,8 @@ class Assets:
         folder = "/" if name in LOADERS else posixpath.dirname(self.folder + name)
 
         def rewrite(found: re.Match[str]) -> str:
+            if found["comment"] is not None:
+                return " "
             if found["module"] is None:
                 return found[0]
             wanted = posixpath.normpath(posixpath.join(posixpath.dirname(self.folder + name), found["module"]))

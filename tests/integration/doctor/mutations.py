@@ -21,7 +21,7 @@ SORTED = (
 )
 ENTRIES = ("email", "username", "look_alike", "provider")
 PASSING_S = 86_400
-BY_ITSELF = ("site.page_changes", "site.ranking")
+BY_ITSELF = ("site.page_changes", "site.ranking", "shared.erasure_journals")
 
 
 async def every_key(redis: Redis) -> list[Known]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -12,6 +13,7 @@ from redis.asyncio import Redis
 from tests.make import ManualClock
 from threadkit.app import Application, create_app
 from threadkit.keyring import Keyring
+from threadkit.live.protocol import EXTENSION
 from threadkit.settings import Settings
 from threadkit.sites.model import NewSite
 from threadkit.storage.bundled import BundledStore
@@ -148,7 +150,7 @@ async def handshake(app: Application, site: NewSite, origin: str) -> bool:
         "query_string": f"project_id={site.site.api_key_public}".encode(),
         "headers": [(b"origin", origin.encode())],
         "client": ("127.0.0.1", 1),
-        "extensions": {"websocket.http.response": {}},
+        "extensions": {"websocket.http.response": {}, EXTENSION: {"protocol": SimpleNamespace(allow=lambda _: None)}},
         "subprotocols": [],
         "state": {},
     }
