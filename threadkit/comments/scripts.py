@@ -68,6 +68,14 @@ class PageMoved(Exception):
         self.page_id = page_id
 
 
+class ClockAhead(Exception):
+    """The time of writing is more than two seconds after the store's."""
+
+    def __init__(self, store_ms: int) -> None:
+        super().__init__()
+        self.store_ms = store_ms
+
+
 class PostComment(_CommentScript):
     file = "post_comment.lua"
     uses = ("announce.lua", "staff.lua")
@@ -114,6 +122,8 @@ class PostComment(_CommentScript):
             ],
         )
         match reply:
+            case ["AHEAD", store_ms]:
+                raise ClockAhead(int(store_ms))
             case ["LOCKED"]:
                 raise PageLocked
             case ["MOVED", page_id]:

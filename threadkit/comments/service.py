@@ -32,7 +32,15 @@ from threadkit.comments.model import (
     deleted_fields,
 )
 from threadkit.comments.queries import CommentQueries
-from threadkit.comments.scripts import DeleteComment, EditComment, Listing, PageMoved, PostComment, TogglePin
+from threadkit.comments.scripts import (
+    ClockAhead,
+    DeleteComment,
+    EditComment,
+    Listing,
+    PageMoved,
+    PostComment,
+    TogglePin,
+)
 from threadkit.comments.snapshots import Snapshots
 from threadkit.comments.tree import DEEPEST, is_visible, may_know_of
 from threadkit.ids import CommentId, PageId, SiteId, UserId, new_uuid
@@ -182,6 +190,9 @@ class CommentService:
                 )
             except PageMoved as moved:
                 comment = replace(comment, page_id=moved.page_id)
+            except ClockAhead as ahead:
+                now = iso(ahead.store_ms)
+                comment = replace(comment, created_at=now, updated_at=now)
             except ParentNotFound:
                 if not await self._bring_parent(site, comment):
                     raise

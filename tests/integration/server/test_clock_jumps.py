@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from redis.asyncio import Redis
@@ -87,6 +88,23 @@ async def test_a_server_whose_clock_was_wrong_at_the_start_goes_by_the_stores(
     (comment,) = (await app.services.redis.keys("comment:*"))[:1]
     created_ms = from_iso(await app.services.redis.hget(comment, "created_at"))
     assert abs(created_ms - _time_ns() // 10**6) < MOST_AHEAD_MS
+
+
+async def test_what_is_written_in_the_future_all_the_same_gets_the_stores_time(
+    app: Application, http: Any, new_site: NewSite, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the second before the server follows."""
+    ada = await create(http, new_site, "ada")
+    monkeypatch.setattr(store_time, "agree_on_time", AsyncMock())
+    machine.was_wrong(TWO_HOURS_S)
+    comment = await write(ada, "early")
+    assert comment["x"] * 1000 <= _time_ns() // 10**6 + MOST_AHEAD_MS
+    assert comment["x"] == comment["m"]
+    score = await app.services.redis.zscore(f"site:{new_site.site.id}:comments", comment["i"])
+    assert score // 1000 == comment["x"]
+    machine.was_wrong(-TWO_HOURS_S)
+    await write(ada, "late")
+    assert outline(await read(http, new_site, sort="new")) == ["late", "early"]
 
 
 async def test_a_server_follows_when_the_store_goes_by_another_clock(

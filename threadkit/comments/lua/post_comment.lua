@@ -34,12 +34,16 @@
 -- ARGV[11] author
 -- ARGV[12] site id
 --
--- Returns {'OK'}, {'REPEATED', id}, {'LOCKED'}, {'MOVED', page id} or {'PARENT_MISSING'}.
+-- Returns {'OK'}, {'REPEATED', id}, {'AHEAD', the store's time in ms}, {'LOCKED'}, {'MOVED', page id} or {'PARENT_MISSING'}.
 
 -- The same write sent twice after a lost answer, or the same request made twice by its sender.
 if redis.call('EXISTS', KEYS[1]) == 1 then return { 'REPEATED', ARGV[1] } end
 local before = ARGV[10] ~= '0' and redis.call('GET', KEYS[16])
 if before then return { 'REPEATED', before } end
+-- What was written in the future would stand above all that comes until then.
+local time = redis.call('TIME')
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+if tonumber(ARGV[3]) > now_ms + 2000 then return { 'AHEAD', string.format('%.0f', now_ms) } end
 local place = redis.call('HMGET', KEYS[2], 'moved_to', 'locked')
 if place[1] then return { 'MOVED', place[1] } end
 if place[2] == 'true' then return { 'LOCKED' } end
