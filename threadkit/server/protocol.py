@@ -184,11 +184,14 @@ class ReadersProtocol(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if len(self.headers) >= MOST_HEADERS:
             raise _TooMany
-        if len(name) == 4 and name.lower() == b"host":
+        name = name.lower()
+        if name == b"host":
             if self._has_host:
                 raise _TwoHosts
             self._has_host = True
-        super().on_header(name, value)
+        elif name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_body(self, body: bytes) -> None:
         self._held += len(body)
