@@ -4,7 +4,7 @@ from typing import Annotated
 
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from threadkit.clock import iso
 from threadkit.comments.model import TreeComment
@@ -12,6 +12,7 @@ from threadkit.http.parameters import as_id
 from threadkit.http.routing import Router, get, post
 from threadkit.ids import CommentId, PageId
 from threadkit.moderation.appeals import Ruling
+from threadkit.moderation.paging import LONGEST
 from threadkit.notifications.model import LONGEST_REASON
 from threadkit.services import Services
 from threadkit.sites.model import Site
@@ -47,10 +48,12 @@ class AppealItem(Struct, kw_only=True):
     updated_at: str
 
 
-class Appeals(Struct):
+class Appeals(Struct, omit_defaults=True):
     items: list[AppealItem]
     total: int
     waiting: int
+    next: str | UnsetType = UNSET
+    """The cursor to those behind them."""
 
 
 class Judged(Struct):
@@ -82,10 +85,15 @@ async def appeals(
     services: NamedDependency[Services],
     offset: Annotated[int, QueryParameter(ge=0, le=1_000_000)] = 0,
     limit: Annotated[int, QueryParameter(ge=0)] = 50,
+    cursor: Annotated[
+        str | None, QueryParameter(max_length=LONGEST, description="The `next` of the answer before.")
+    ] = None,
 ) -> Appeals:
     """Oldest first. `waiting` is the number of all, `total` that of this answer. `decided_by` decided before; it takes
     somebody else to decide again, and `may_decide` says whether that can be you."""
-    found = await services.appeals.waiting(site, by=viewer, offset=offset, limit=min(limit, 100))
+    found, following = await services.appeals.waiting(
+        site, by=viewer, cursor=cursor, offset=offset, limit=min(limit, 100)
+    )
     listed = await services.comments.items(site, [one.comment for one in found])
     deciders = [one.comment.decided_by for one in found if one.comment.decided_by]
     people = {one.id: UserPublic.of(one) for one in await services.user_queries.by_ids(deciders)}
@@ -104,7 +112,7 @@ async def appeals(
         )
         for one, item in zip(found, listed, strict=True)
     ]
-    return Appeals(items, len(items), await services.appeals.count(site.id))
+    return Appeals(items, len(items), await services.appeals.count(site.id), following or UNSET)
 
 
 @post(

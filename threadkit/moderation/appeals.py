@@ -16,6 +16,7 @@ from threadkit.moderation.decision_scripts import NoOpenAppeal
 from threadkit.moderation.decisions import DecisionService
 from threadkit.moderation.impartiality import objection
 from threadkit.moderation.log import LogEntry
+from threadkit.moderation.paging import read_behind
 from threadkit.moderation.report_scripts import Appeal, DeclineAppeal, ReopenAppeal
 from threadkit.notifications.model import ModAction
 from threadkit.sites.model import Site
@@ -76,12 +77,15 @@ class AppealService:
                 raise CommentNotFound from None
             raise
 
-    async def waiting(self, site: Site, *, by: Viewer, offset: int, limit: int) -> list[Appealed]:
-        """Oldest first."""
-        ids = await self._redis.zrange(self._keys.site(site.id).appeals(), offset, offset + limit - 1)
-        found = await self._comment_queries.by_ids(site.id, [CommentId(one) for one in ids])
+    async def waiting(
+        self, site: Site, *, by: Viewer, cursor: str | None, offset: int, limit: int
+    ) -> tuple[list[Appealed], str | None]:
+        """Oldest first; with the cursor to those behind them."""
+        key = self._keys.site(site.id).appeals()
+        page = await read_behind(self._redis, key, cursor, offset=offset, limit=limit)
+        found = await self._comment_queries.by_ids(site.id, [CommentId(one) for one in page.members])
         staff = {user_id for user_id, _ in await self._roles.staff(site.id)}
-        return [Appealed(comment, objection(comment, by.id, staff) is None) for comment in found]
+        return [Appealed(comment, objection(comment, by.id, staff) is None) for comment in found], page.next
 
     async def count(self, site_id: SiteId) -> int:
         return int(await self._redis.zcard(self._keys.site(site_id).appeals()))

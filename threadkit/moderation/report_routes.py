@@ -11,6 +11,7 @@ from threadkit.comments.routes import Place, target_of
 from threadkit.http.parameters import as_id
 from threadkit.http.routing import Router, get, post
 from threadkit.ids import CommentId, PageId
+from threadkit.moderation.paging import LONGEST
 from threadkit.moderation.reports import Details, ReportReason
 from threadkit.services import Services
 from threadkit.sites.model import Site
@@ -33,9 +34,11 @@ class ReportItem(Struct, kw_only=True):
     created_at: str
 
 
-class Reports(Struct):
+class Reports(Struct, omit_defaults=True):
     items: list[ReportItem]
     total: int
+    next: str | UnsetType = UNSET
+    """The cursor to those behind them."""
 
 
 class Dismissal(Struct, kw_only=True):
@@ -61,13 +64,18 @@ async def reports(
     offset: Annotated[int, QueryParameter(ge=0, le=1_000_000)] = 0,
     limit: Annotated[int, QueryParameter(ge=0)] = 50,
     comment_id: Annotated[str | None, QueryParameter(max_length=36, description="Only those about this one.")] = None,
+    cursor: Annotated[
+        str | None, QueryParameter(max_length=LONGEST, description="The `next` of the answer before.")
+    ] = None,
 ) -> Reports:
-    """Oldest first, one for each person and comment."""
+    """Oldest first, one for each person and comment. `cursor` skips none when others close reports meanwhile; `offset`
+    may."""
+    following: str | None = None
     if comment_id:
         all_of_it = await services.reports.of_comment(site.id, as_id(CommentId, comment_id))
         found = sorted(all_of_it, key=lambda one: one.created_at)[offset : offset + min(limit, 100)]
     else:
-        found = await services.reports.waiting(site.id, offset=offset, limit=min(limit, 100))
+        found, following = await services.reports.waiting(site.id, cursor=cursor, offset=offset, limit=min(limit, 100))
     reported = await services.comment_queries.by_ids(site.id, sorted({report.comment_id for report in found}))
     comments = {item.comment.i: item for item in await services.desk.items(site.id, reported)}
     people = {one.id: one for one in await services.user_queries.by_ids([r.reporter_id for r in found])}
@@ -86,7 +94,7 @@ async def reports(
         )
         for report in found
     ]
-    return Reports(items, len(items))
+    return Reports(items, len(items), following or UNSET)
 
 
 @post(

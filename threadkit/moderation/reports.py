@@ -21,6 +21,7 @@ from threadkit.moderation.decision_scripts import (
 from threadkit.moderation.decisions import DecisionService
 from threadkit.moderation.impartiality import Impartiality
 from threadkit.moderation.log import LogEntry
+from threadkit.moderation.paging import read_behind
 from threadkit.moderation.reporters import Record, ReporterRecords
 from threadkit.outbox.handlers import Event, Handlers
 from threadkit.outbox.model import NotUnderstood
@@ -153,10 +154,13 @@ class ReportService:
         if site is not None:
             await self._hide(site, enough)
 
-    async def waiting(self, site_id: SiteId, *, offset: int, limit: int) -> list[Report]:
-        """Oldest first."""
-        found = await self._redis.zrange(self._keys.site(site_id).reports(), offset, offset + limit - 1)
-        return [msgspec.json.decode(text, type=Report) for text in found]
+    async def waiting(
+        self, site_id: SiteId, *, cursor: str | None, offset: int, limit: int
+    ) -> tuple[list[Report], str | None]:
+        """Oldest first; with the cursor to those behind them."""
+        key = self._keys.site(site_id).reports()
+        found = await read_behind(self._redis, key, cursor, offset=offset, limit=limit, name=_name)
+        return [msgspec.json.decode(text, type=Report) for text in found.members], found.next
 
     async def of_comment(self, site_id: SiteId, comment_id: CommentId) -> list[Report]:
         """The reports of one comment of this site; their key does not say whose they are."""
@@ -207,6 +211,11 @@ class ReportService:
         staff = await self._roles.staff(site.id)
         if comment is not None and all(user_id != comment.author_id for user_id, _ in staff):
             await self._decisions.hide_reported(site, comment.id, by=enough.by)
+
+
+def _name(text: str) -> str:
+    report = msgspec.json.decode(text, type=Report)
+    return f"{report.comment_id}:{report.reporter_id}"
 
 
 def _weight(reporter: Viewer, now_ms: int, record: Record) -> float:

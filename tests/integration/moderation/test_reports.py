@@ -421,3 +421,24 @@ async def test_what_the_only_moderator_does_with_reports_about_themselves_is_no_
     await settle(app)
     assert await outcomes(bob) == [(comment["i"], "stays" if deed in ("dismiss", "approve") else "removed")]
     assert await app.services.reporters.of(new_site.site.id, UserId(bob.id)) == Record()
+
+
+@pytest.mark.parametrize("is_at_once", [True, False])
+async def test_reports_that_others_close_between_two_pages_skip_none(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, clock: ManualClock, is_at_once: bool
+) -> None:
+    ada, mo = await create(http, new_site, "ada"), await staff(app, http, new_site)
+    people = [await create(http, new_site, f"reader-{number}") for number in range(3)]
+    comments = [await write(ada, f"comment {number}") for number in range(3)]
+    for comment in comments:
+        for person in people:
+            await report(person, comment)
+            clock.advance(seconds=0 if is_at_once else 1)
+    first = (await mo.call("GET", "/v1/moderation/reports?limit=4")).json()
+    await mo.call("POST", f"/v1/moderation/reports/{first['items'][0]['comment_id']}/dismiss")
+    second = (await mo.call("GET", f"/v1/moderation/reports?limit=4&cursor={first['next']}")).json()
+    third = (await mo.call("GET", f"/v1/moderation/reports?limit=4&cursor={second['next']}")).json()
+    seen = [(one["comment_id"], one["reporter"]["id"]) for page in (first, second, third) for one in page["items"]]
+    assert len(seen) == len(set(seen)) == 9
+    assert "next" not in third
+    assert (await mo.call("GET", "/v1/moderation/reports?cursor=nonsense")).status_code == 400

@@ -6,6 +6,7 @@ import { offer, undoOne } from "./deciding.js";
 import { feedOf } from "./feed.js";
 import { listing } from "./listing.js";
 import { tellOfNews } from "./news.js";
+import { query } from "./places.js";
 
 const AT_ONCE = 50;
 
@@ -58,9 +59,9 @@ export async function show(app, place) {
   await listing(
     app,
     list,
-    async (offset) => {
-      const { items } = await app.api.get(`/v1/moderation/appeals?limit=${AT_ONCE}&offset=${offset ?? 0}`);
-      return { nodes: items.map(make), next: items.length === AT_ONCE ? (offset ?? 0) + AT_ONCE : null };
+    async (cursor) => {
+      const { items, next } = await app.api.get(`/v1/moderation/appeals?${query({ limit: AT_ONCE, cursor })}`);
+      return { nodes: items.map(make), next };
     },
     () => empty(words.say("appeals_empty"), words.say("appeals_empty_text")),
   );
