@@ -10,6 +10,7 @@ from playwright.async_api import expect
 from tests.e2e.owners import Outside, office
 from tests.e2e.staff import appoint
 from tests.integration.server.program import Server
+from tests.wait import until
 
 
 async def test_an_owner_changes_settings_and_visitors_feel_it(
@@ -34,6 +35,30 @@ async def test_an_owner_changes_settings_and_visitors_feel_it(
     await expect(desk.field("Minutes for editing")).to_have_value("15")
     await expect(desk.field("Moderation")).to_have_value("pre")
     assert desk.complaints == []
+
+
+async def test_what_is_changed_while_a_save_is_on_its_way_stays_a_change(
+    server: Server, visit: Any, site: Callable[..., str], api: httpx.Client
+) -> None:
+    public = site()
+    desk = await office(server, visit, appoint(server, "owner", site=public), "settings")
+    held: list[Any] = []
+
+    async def hold(route: Any) -> None:
+        held.append(route) if route.request.method == "PATCH" and not held else await route.continue_()
+
+    await desk.page.route("**/v1/admin/sites/*", hold)
+    await desk.field("Minutes for editing").fill("45")
+    await desk.button("Save").click()
+    await until(lambda: bool(held), "the save")
+    await desk.field("Minutes for editing").fill("15")  # as it was before
+    await desk.field("Moderation").select_option("pre")
+    await held[0].continue_()
+    await expect(desk.page.get_by_text("2 changes are not saved")).to_be_visible()
+    await expect(desk.field("Minutes for editing")).to_have_value("15")
+    await desk.save()
+    seen = Outside(api, public).site().json()
+    assert (seen["edit_window_minutes"], seen["moderation_mode"]) == (15, "pre")
 
 
 async def test_what_cannot_be_is_said_beside_its_field(server: Server, visit: Any, site: Callable[..., str]) -> None:

@@ -47,7 +47,8 @@ export class Draft extends EventTarget {
 
   /** @param {string} name @param {any} value */
   set(name, value) {
-    if (same(value, this.saved[name])) this.changes.delete(name);
+    // While it is being saved, what was is no longer what will be.
+    if (!this.isSaving && same(value, this.saved[name])) this.changes.delete(name);
     else this.changes.set(name, value);
     this.dispatchEvent(new Event("change"));
   }
@@ -58,12 +59,20 @@ export class Draft extends EventTarget {
     this.dispatchEvent(new Event("renew"));
   }
 
-  /** Only on top of the version that is shown here; raises `Refused` with the code `site_changed` otherwise. */
+  /** Only on top of the version that is shown here; raises `Refused` with the code `site_changed` otherwise. What is changed meanwhile stays a change. */
   async save() {
-    const { name, domain, ...settings } = Object.fromEntries(this.changes);
-    this.#base(await this.app.api.call("PATCH", "/v1/admin/sites/{site}", { name, domain, settings, version: this.site.version }));
+    const sent = Object.fromEntries(this.changes);
+    const { name, domain, ...settings } = sent;
+    this.isSaving = true;
+    try {
+      this.#base(await this.app.api.call("PATCH", "/v1/admin/sites/{site}", { name, domain, settings, version: this.site.version }));
+    } finally {
+      this.isSaving = false;
+    }
     const isRenamed = this.app.site.name !== this.site.name || this.app.site.domain !== this.site.domain;
-    this.discard();
+    for (const [one, value] of this.changes) if (same(value, one in sent ? sent[one] : this.saved[one])) this.changes.delete(one);
+    this.disputed.clear();
+    this.dispatchEvent(new Event("renew"));
     if (isRenamed) await this.app.renew();
   }
 
