@@ -123,7 +123,7 @@ def vote(needs: Needs) -> Litestar:
             formula=_FORMULA,
         )
         comments[comment_id] = replace(comment, upvotes=counts.up, downvotes=counts.down)
-        return VoteResult(counts.up, counts.down, counts.own)  # type: ignore[arg-type]
+        return VoteResult(counts.up, counts.down, counts.own, counts.version)  # type: ignore[arg-type]
 
     return Litestar([handle], lifespan=[know_comments], openapi_config=None, logging_config=None)
 

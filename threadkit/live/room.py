@@ -163,16 +163,16 @@ class Room:
                 self._new_comment(event, found)
             case "edit_comment" if found is not None and is_visible(found, None, frozenset()):
                 params = {"comment_id": found.id, "content": found.content, "content_html": found.content_html}
-                self._tell(self._message("edit_comment", params), about=found.author_id)
+                self._tell(self._change(event, params), about=found.author_id)
             case "delete_comment" | "author_gone":
-                self._tell(self._message(event["type"], {"comment_id": event["comment_id"]}))
+                self._tell(self._change(event, {"comment_id": event["comment_id"]}))
             case "vote_update":
                 self._vote(event)
             case "pin_update":
                 params = {name: event[name] for name in ("comment_id", "pinned", "pinned_at")}
-                self._tell(self._message("pin_update", params))
+                self._tell(self._change(event, params))
             case "lock_update":
-                self._tell(self._message("lock_update", {"locked": event["locked"]}))
+                self._tell(self._change(event, {"locked": event["locked"]}))
             case "user_joined" | "typing" if found is not None:
                 params = {"user": found}
                 if event["type"] == "typing":
@@ -190,7 +190,7 @@ class Room:
     def _new_comment(self, event: Event, comment: Comment | None) -> None:
         if comment is None:
             return
-        message = self._message("new_comment", {"comment": TreeComment.of(comment)})
+        message = self._change(event, {"comment": TreeComment.of(comment)})
         only = event.get("only")
         if only is None and not is_visible(comment, None, frozenset()):
             return
@@ -208,7 +208,7 @@ class Room:
         """The first at once, those right behind it together: at most four a second for one comment."""
         comment_id = CommentId(event["comment_id"])
         params = {name: event[name] for name in ("comment_id", "upvotes", "downvotes")}
-        message = self._message("vote_update", params)
+        message = self._change(event, params)
         if only := event.get("only"):
             for client in [one for one in self.clients if one.user_id == only]:
                 client.tell(message)
@@ -250,11 +250,13 @@ class Room:
             except (RedisError, OSError):
                 client.tell(resync(self.page_id))
             else:
-                client.tell(
-                    self._message(
-                        "vote_update", {"comment_id": comment_id, "upvotes": told["up"], "downvotes": told["down"]}
-                    )
-                )
+                own_counts = {"upvotes": told["up"], "downvotes": told["down"]}
+                client.tell(Message("vote_update", params | own_counts))
+
+    def _change(self, event: Event, params: dict[str, Any]) -> Message:
+        """With the page's version that has it, and the number of its comments, where something visible changed."""
+        facts = {name: event[name] for name in ("version", "total") if name in event}
+        return self._message(event["type"], params | facts)
 
     def _message(self, method: str, params: dict[str, Any]) -> Message:
         return Message(method, {"page_id": self.page_id} | params)

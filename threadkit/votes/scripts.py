@@ -19,6 +19,7 @@ class Counts(Struct, frozen=True):
     up: int
     down: int
     own: str | None
+    version: int
 
 
 class Ranks(Struct, frozen=True):
@@ -64,8 +65,8 @@ class CastVote(KeyedScript):
             if reply == "CHANGED":
                 raise CommentChanged
             if reply[0] != "FAR":
-                up, down, own = reply
-                return Counts(int(up), int(down), own or None)
+                up, down, own, version = reply
+                return Counts(int(up), int(down), own or None, int(version))
             score = int(reply[1])
         raise CommentChanged
 

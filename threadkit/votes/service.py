@@ -26,6 +26,8 @@ class VoteResult(Struct):
     upvotes: int
     downvotes: int
     user_vote: Direction | None
+    version: int
+    """That of the page with this vote: counts with a smaller one are older."""
 
 
 class VoteService:
@@ -76,4 +78,4 @@ class VoteService:
         self._places.keep(replace(comment, score=counts.up - counts.down))
         self._snapshots.outdate(comment.page_id)
         self._wake_outbox(site.id)
-        return VoteResult(counts.up, counts.down, counts.own)  # type: ignore[arg-type]
+        return VoteResult(counts.up, counts.down, counts.own, counts.version)  # type: ignore[arg-type]

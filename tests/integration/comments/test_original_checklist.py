@@ -226,7 +226,7 @@ async def test_vote_on_nested_comment(http: httpx.AsyncClient, new_site: NewSite
     reply = await write(ada, "reply", under=[root["i"]])
     body = {"page_url": URL, "path": [root["i"], reply["i"]], "direction": "up"}
     answer = await eve.call("POST", f"/v1/comments/{reply['i']}/vote", body)
-    assert answer.json() == {"upvotes": 1, "downvotes": 0, "user_vote": "up"}
+    assert answer.json() == {"upvotes": 1, "downvotes": 0, "user_vote": "up", "version": 3}
     top = (await read(http, new_site))["tree"]["c"][0]
     assert (top["u"], top["r"][0]["u"]) == (0, 1)
 

@@ -54,17 +54,20 @@ async def test_everything_that_happens_on_a_page_is_told_once_and_in_order(
         "pin_update",
         "delete_comment",
     ]
-    assert heard[0][1] == {"page_id": page_id, "comment": root}
+    assert heard[0][1] == {"page_id": page_id, "comment": root, "version": 1, "total": 1}
     assert heard[1][1]["comment"]["q"] == root["i"]
-    assert heard[2][1] == {"page_id": page_id, "comment_id": root["i"], "upvotes": 1, "downvotes": 0}
+    counts = {"comment_id": root["i"], "upvotes": 1, "downvotes": 0}
+    assert heard[2][1] == {"page_id": page_id, **counts, "version": 3, "total": 2}
     assert heard[3][1] == {
         "page_id": page_id,
         "comment_id": root["i"],
         "content": "changed",
         "content_html": "<p>changed</p>",
+        "version": 4,
+        "total": 2,
     }
     assert (heard[4][1]["pinned"], heard[4][1]["pinned_at"]) == (True, app.services.clock.now_ms())
-    assert heard[5][1] == {"page_id": page_id, "comment_id": reply["i"]}
+    assert heard[5][1] == {"page_id": page_id, "comment_id": reply["i"], "version": 6, "total": 1}
 
 
 async def test_the_channel_carries_the_documented_flat_messages(
@@ -84,9 +87,10 @@ async def test_the_channel_carries_the_documented_flat_messages(
             if len(heard) == 2:
                 break
     ours = {"site_id": new_site.site.id}
+    counts = {"comment_id": root["i"], "upvotes": 1, "downvotes": 0}
     assert heard == [
-        {"type": "new_comment", "comment_id": root["i"], "version": 1} | ours,
-        {"type": "vote_update", "comment_id": root["i"], "upvotes": 1, "downvotes": 0, "version": 2} | ours,
+        {"type": "new_comment", "comment_id": root["i"], "version": 1, "total": 1} | ours,
+        {"type": "vote_update", **counts, "version": 2, "total": 1} | ours,
     ]
 
 

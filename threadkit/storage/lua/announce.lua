@@ -4,13 +4,15 @@
 -- changes   zset: comment by the version that changed it; only the newest are kept
 -- channel   the page's
 -- id        the comment, or nil when it is about the page itself
--- event     table with a type; its version is added, and whose page it is: others can listen to its channel too
+-- event     table with a type; its version is added, how many comments the page has, and whose page it is: others can
+--           listen to its channel too
 --
 -- In the same step as the change, so listeners hear of every version once and in order.
 
 local function announce(page, changes, channel, id, event)
   event.version = redis.call('HINCRBY', page, 'version', 1)
-  event.site_id = redis.call('HGET', page, 'site_id')
+  local facts = redis.call('HMGET', page, 'site_id', 'comments')
+  event.site_id, event.total = facts[1], tonumber(facts[2] or '0')
   if id then
     redis.call('ZADD', changes, event.version, id)
     redis.call('ZREMRANGEBYRANK', changes, 0, -1001)

@@ -27,8 +27,8 @@
 --
 -- A vote of somebody shadowed has a question mark in the list of their votes: it was not counted.
 --
--- Returns {up, down, the vote afterwards or ''}, 'MISSING', 'UP_ONLY', 'CHANGED', or {'FAR', score} when so many have
--- voted meanwhile that no rank fits.
+-- Returns {up, down, the vote afterwards or '', the page's version that has it}, 'MISSING', 'UP_ONLY', 'CHANGED', or
+-- {'FAR', score} when so many have voted meanwhile that no rank fits.
 
 local comment =
   redis.call('HMGET', KEYS[1], 'status', 'author_id', 'created_at', 'is_shadowed', 'upvotes', 'downvotes', 'page_id', 'buried')
@@ -70,7 +70,11 @@ if is_shadowed then
     redis.call('XADD', KEYS[9], '*', 'event', cjson.encode({ type = 'unshadow', user_id = ARGV[3] }))
   end
 end
-if counts == counted then return answer end
+local function with_version()
+  answer[4] = tonumber(redis.call('HGET', KEYS[5], 'version') or '0')
+  return answer
+end
+if counts == counted then return with_version() end
 redis.call('HSET', KEYS[1], 'upvotes', tostring(up), 'downvotes', tostring(down))
 redis.call('ZADD', KEYS[6], 'XX', up - down, ARGV[1])
 redis.call('ZADD', KEYS[7], 'XX', up - down, ARGV[1])
@@ -87,4 +91,4 @@ if change ~= 0 and comment[2] ~= ARGV[3] then
   karma.comment_id, karma.voter, karma.vote = ARGV[1], ARGV[3], counts
   redis.call('XADD', KEYS[9], '*', 'event', cjson.encode(karma))
 end
-return answer
+return with_version()
