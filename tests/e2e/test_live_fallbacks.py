@@ -6,6 +6,7 @@ from typing import Any
 from playwright.async_api import WebSocketRoute, expect
 
 from tests.e2e.conftest import Talk, Visitor
+from tests.e2e.holding import NO_SOCKETS
 from tests.wait import until
 
 SOCKETS = re.compile("/ws")
@@ -51,13 +52,6 @@ async def test_a_lost_connection_is_shown_and_what_was_missed_comes_in(talk: Tal
     await reader.page.context.set_offline(False)
     await expect(reader.comment("While you were away")).to_be_visible()
     await reader.is_connected()
-
-
-# A socket that never opens: what a proxy that knows no WebSockets does.
-NO_SOCKETS = """window.WebSocket = class extends EventTarget {
-  constructor() { super(); setTimeout(() => this.dispatchEvent(new CloseEvent('close', {code: 1006}))) }
-  close() {}
-}"""
 
 
 async def test_where_websockets_do_not_get_through_events_come_in_a_stream(talk: Talk, member: Any, visit: Any) -> None:

@@ -11,7 +11,7 @@ from joserfc import jwt
 from joserfc.jwk import OctKey
 from playwright.async_api import expect
 
-from tests.e2e.conftest import Host, Talk
+from tests.e2e.conftest import Host, Member, Talk
 from tests.integration.server.program import Server, command
 from tests.wait import until
 
@@ -147,6 +147,41 @@ async def test_who_is_signed_in_on_the_page_is_signed_in_here(
     assert [one for one in visitor.complaints if "403" not in one] == []
 
 
+async def test_on_a_shared_computer_nobody_writes_as_the_user_before(
+    api: Any, host: Host, visit: Any, own_users: tuple[str, str]
+) -> None:
+    project, secret = own_users
+    anna, bert = (f"{name}{uuid.uuid4().hex[:6]}" for name in ("Anna", "Bert"))
+    visitor = await visit()
+    await visitor.open(host.put("/shared", host.line(project, sso=vouched(secret, anna))))
+    await expect(visitor.page.locator(".account")).to_contain_text(anna.lower())
+    await visitor.open(host.put("/shared", host.line(project, sso=vouched(secret, bert))))
+    await expect(visitor.page.locator(".account")).to_contain_text(bert.lower())
+    # A site that says who is here without a reload, then that nobody is.
+    sign = "token => document.querySelector('thread-kit').setAttribute('sso', token)"
+    await visitor.page.evaluate(sign, vouched(secret, anna))
+    await expect(visitor.page.locator(".account")).to_contain_text(anna.lower())
+    await visitor.page.evaluate(sign, "")
+    await expect(visitor.page.locator(".account")).to_have_text("Sign in")
+    await visitor.open(host.put("/shared", host.line(project, sso=vouched(secret, bert))))
+    await expect(visitor.page.locator(".account")).to_contain_text(bert.lower())
+    await visitor.open(host.put("/shared", host.line(project, sso=vouched("somebody else's long secret", anna))))
+    await expect(visitor.page.locator(".account")).to_have_text("Sign in")
+
+
+async def test_a_site_that_vouches_for_its_users_alone_says_where_to_sign_in(
+    server: Server, api: Any, host: Host, visit: Any, site: Any
+) -> None:
+    project = site(auth__sso="true", auth__anonymous="false", auth__email="false")
+    command("key", "rotate", project, "sso", "--data", str(server.folder))
+    visitor = await visit()
+    await visitor.open(host.put("/only-here", host.line(project)))
+    await visitor.button("Sign in").click()
+    dialog = visitor.page.get_by_test_id("auth-modal")
+    await expect(dialog).to_contain_text("first, then you can take part here.")
+    await visitor.shot("only-sso", full=False)
+
+
 async def test_a_token_that_the_site_did_not_sign_lets_nobody_in(
     api: Any, host: Host, visit: Any, own_users: tuple[str, str]
 ) -> None:
@@ -159,6 +194,17 @@ async def test_a_token_that_the_site_did_not_sign_lets_nobody_in(
     await expect(visitor.comment("There is still something to read")).to_be_visible()
     await expect(visitor.button("Sign in")).to_be_visible()
     await expect(visitor.page.locator(".toast")).to_be_visible()
+
+
+async def test_a_token_that_has_run_out_is_exchanged_without_a_word(talk: Talk, visit: Any) -> None:
+    gus = talk.guest("Gus")
+    visitor = await visit()
+    await visitor.sign_in(Member(gus.id, gus.name, {**gus.session, "token": "has.run.out"}))
+    async with visitor.page.expect_response("**/v1/auth/refresh"):
+        await visitor.open(talk.url)
+    await visitor.post("Still me")
+    await expect(visitor.comment("Still me")).to_contain_text("gus")
+    assert [one for one in visitor.complaints if "401" not in one] == []
 
 
 async def test_two_tabs_know_of_each_other(talk: Talk, visit: Any) -> None:

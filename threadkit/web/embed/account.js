@@ -51,7 +51,7 @@ function entry(/** @type {any} */ app, /** @type {any} */ note, /** @type {() =>
   return h(
     "li",
     { class: note.read ? "" : "new" },
-    h("a", { href, onclick: seen }, h("strong", null, line), note.excerpt && h("span", { class: "muted", dir: "auto" }, note.excerpt), note.reason && h("span", { class: "muted" }, note.reason)),
+    h("a", { href, target: !isHere && window !== window.top && "_top", onclick: seen }, h("strong", null, line), note.excerpt && h("span", { class: "muted", dir: "auto" }, note.excerpt), note.reason && h("span", { class: "muted" }, note.reason)),
     h("span", { class: "muted" }, words.ago(Date.parse(note.created_at) / 1000)),
   );
 }

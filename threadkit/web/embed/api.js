@@ -25,7 +25,7 @@ export class Api extends EventTarget {
     this.project = project;
     this.early = early;
     this.slot = `threadkit:${project}`;
-    this.session = this.#stored();
+    this.session = this.stored();
     this.channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(`threadkit-auth-sync:${project}`) : null;
     this.channel?.addEventListener("message", () => this.#reload());
     addEventListener("storage", this.heard);
@@ -56,7 +56,7 @@ export class Api extends EventTarget {
     this.dispatchEvent(new Event("session"));
   }
 
-  #stored() {
+  stored() {
     try {
       return JSON.parse(localStorage.getItem(this.slot) ?? "null");
     } catch {
@@ -66,7 +66,7 @@ export class Api extends EventTarget {
 
   #reload() {
     const before = this.session?.token;
-    this.session = this.#stored();
+    this.session = this.stored();
     if (before !== this.session?.token) this.dispatchEvent(new Event("session"));
   }
 
@@ -77,13 +77,20 @@ export class Api extends EventTarget {
 
   /**
    * @param {string} method @param {string} path @param {any} [body]
-   * @param {any} [more] headers, keepalive, heed (hears the answer's headers)
+   * @param {any} [more] headers, keepalive, signal, heed (hears the answer's headers)
    * @returns {Promise<any>}
    */
   async call(method, path, body, more) {
+    const answer = await this.open(method, path, body, more);
+    return answer.status === 204 || answer.headers.get("content-length") === "0" ? null : this.#json(answer);
+  }
+
+  /** @param {string} method @param {string} path @param {any} [body] @param {any} [more] */
+  async open(method, path, body, more) {
     let answer = await this.#send(method, path, body, more);
-    if (answer.status === 401 && this.session && (await this.#renew())) answer = await this.#send(method, path, body, more);
-    if (answer.ok) return more?.heed?.(answer.headers), answer.status === 204 || answer.headers.get("content-length") === "0" ? null : this.#json(answer);
+    if (answer.status === 401 && this.session && (await (await import("./renewing.js")).renew(this))) answer = await this.#send(method, path, body, more);
+    if (answer.ok) more?.heed?.(answer.headers);
+    if (answer.ok) return answer;
     throw new Refused(answer.status, await this.#json(answer));
   }
 
@@ -105,10 +112,10 @@ export class Api extends EventTarget {
     const headers = { projectid: this.project, ...more?.headers };
     if (this.session) headers.authorization = `Bearer ${this.session.token}`;
     if (body !== undefined) headers["content-type"] = "application/json";
-    const how = { method, headers, body: body === undefined ? undefined : JSON.stringify(body), keepalive: more?.keepalive };
+    const how = { method, headers, body: body === undefined ? undefined : JSON.stringify(body), keepalive: more?.keepalive, signal: more?.signal };
     for (let tries = 0; ; tries++) {
       try {
-        const answer = await (early && tries === 0 ? early : this.#fetch(url, how));
+        const answer = await (early && tries === 0 ? early : this.fetch(url, how));
         // What only reads may be asked again; what writes is for people to decide.
         if (answer.status !== 503 || method !== "GET" || tries >= TRY_AGAIN_MS.length) return answer;
       } catch (error) {
@@ -119,29 +126,11 @@ export class Api extends EventTarget {
   }
 
   /** @param {string} url @param {RequestInit} how */
-  async #fetch(url, how) {
+  async fetch(url, how) {
     try {
       return await fetch(url, how);
     } catch (error) {
       throw new Unreachable(String(error));
     }
-  }
-
-  /** Exchange the tokens for new ones, once for all tabs. Says whether somebody is still signed in. */
-  async #renew() {
-    const old = this.session.token;
-    const exchange = async () => {
-      this.session = this.#stored() ?? this.session;
-      if (this.session?.token !== old) return true; // another tab was quicker
-      const answer = await this.#fetch(`${this.base}/v1/auth/refresh`, {
-        method: "POST",
-        headers: { projectid: this.project, "content-type": "application/json" },
-        body: JSON.stringify({ refresh_token: this.session.refresh_token }),
-      });
-      if (answer.ok) this.keep(await answer.json());
-      else if (answer.status === 401) this.keep(null);
-      return answer.ok;
-    };
-    return navigator.locks ? navigator.locks.request(this.slot, exchange) : exchange();
   }
 }

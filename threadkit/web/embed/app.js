@@ -12,11 +12,12 @@ const WINDOW = 25;
 const WIDEST_WINDOW = 100;
 const SCREENFUL = 10;
 const SLICE_MS = 16;
+const TRY_AGAIN_MS = [600, 2000];
 const BELL = "M12 3a6 6 0 00-6 6v4l-2 3h16l-2-3V9a6 6 0 00-6-6zm-2 15a2 2 0 004 0z";
 const kit = /** @type {any} */ (globalThis).ThreadKit;
 
 export class ThreadKitElement extends HTMLElement {
-  static observedAttributes = ["project", "page-id", "url", "sort", "theme", "lang", "mode"];
+  static observedAttributes = ["project", "page-id", "url", "sort", "theme", "lang", "mode", "sso"];
 
   /** @type {Api} */ api;
   /** @type {Words} */ words;
@@ -32,10 +33,19 @@ export class ThreadKitElement extends HTMLElement {
   #isBuilt = false;
   #round = 0;
   #drawing = 0;
+  #loads = 0;
+  /** @type {any} how a thread is being loaded that somebody waits for */
+  #awaited = null;
+  /** @type {Promise<boolean>} */
+  loading = Promise.resolve(true);
   /** @type {Promise<any>} when all that is known is on the screen */
   drawn = Promise.resolve();
   /** @type {Promise<void> | undefined} */
   #dressed;
+  /** @type {Promise<any> | undefined} */
+  #asked;
+  /** @type {any} */
+  #doing;
 
   connectedCallback() {
     if (this.getAttribute("loading") === "lazy") kit.whenSeen(this, () => this.isConnected && this.#begin());
@@ -63,6 +73,7 @@ export class ThreadKitElement extends HTMLElement {
     else if (this.framing) this.#begin();
     else if (!this.#isBuilt) return;
     else if (name === "theme") this.#look();
+    else if (name === "sso") this.do("welcome", after);
     else if (name === "sort") this.reload({ isHere: true });
     else this.#begin();
   }
@@ -77,6 +88,17 @@ export class ThreadKitElement extends HTMLElement {
 
   async #start() {
     const round = ++this.#round;
+    try {
+      await this.#show(round);
+    } catch (/** @type {any} */ error) {
+      if (round !== this.#round) return;
+      // Not even words are there.
+      this.shadowRoot?.replaceChildren(h("p", null, "The comments could not be loaded. ", button("Try again", () => this.#begin())));
+      this.tell("error", { code: error.code ?? "", message: error.message });
+    }
+  }
+
+  async #show(/** @type {number} */ round) {
     const project = this.getAttribute("project");
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
     if (!project) return void root.replaceChildren(h("p", null, "ThreadKit: the attribute project is missing."));
@@ -93,16 +115,15 @@ export class ThreadKitElement extends HTMLElement {
     if (round !== this.#round) return;
     this.words = new Words({ ...strings, ...kit.strings, ...kit.strings[lang] }, lang);
     root.adoptedStyleSheets = [sheetOf(style)];
-    this.#dressed = undefined;
+    this.#dressed = this.#doing = undefined;
     this.#build();
     this.#isBuilt = true;
-    const token = this.getAttribute("sso");
-    if (token && !this.api.session) await this.do("welcome", token);
+    if (this.hasAttribute("sso")) await this.do("welcome", this.getAttribute("sso"));
     await this.reload();
     if (round !== this.#round) return;
     addEventListener("hashchange", this.hashed);
     clearInterval(this.ticking);
-    this.ticking = setInterval(() => this.#tick(), TICK_MS);
+    this.ticking = setInterval(() => this.do("tick"), TICK_MS);
     this.tell("ready", { total: this.thread.total });
     this.#later();
   }
@@ -110,20 +131,29 @@ export class ThreadKitElement extends HTMLElement {
   /** @param {string} name @param {"text" | "json"} kind */
   async #asset(name, kind) {
     const url = kit.address(name);
-    if (!kit.early.has(url)) kit.early.set(url, fetch(url));
-    try {
-      return (await kit.early.get(url)).clone()[kind]();
-    } catch (error) {
-      kit.early.delete(url); // not there for ever
-      throw error;
+    for (let tries = 0; ; tries++) {
+      if (!kit.early.has(url)) kit.early.set(url, fetch(url));
+      try {
+        const answer = await kit.early.get(url);
+        if (!answer.ok) throw new Refused(answer.status, { error: `${name}: ${answer.status}` });
+        return await answer.clone()[kind]();
+      } catch (error) {
+        kit.early.delete(url);
+        if (tries >= TRY_AGAIN_MS.length) throw error;
+      }
+      await pause(TRY_AGAIN_MS[tries]);
     }
   }
 
-  /** The looks of all that opens later. */
+  /** The looks of all that opens later, which works without them too. */
   #dress() {
-    return (this.#dressed ??= this.#asset("later.css", "text").then((style) => {
-      this.shadowRoot?.adoptedStyleSheets.push(sheetOf(style));
-    }));
+    return (this.#dressed ??= this.#asset("later.css", "text").then(
+      (style) => void this.shadowRoot?.adoptedStyleSheets.push(sheetOf(style)),
+      (error) => {
+        this.#dressed = undefined;
+        this.tell("error", { code: error.code ?? "", message: error.message });
+      },
+    ));
   }
 
   /** A module with its looks. @template T @param {Promise<T>} module @returns {Promise<T>} */
@@ -136,7 +166,10 @@ export class ThreadKitElement extends HTMLElement {
     const { words } = this;
     this.#drawing += 1;
     this.views.clear();
-    this.thread = new Thread();
+    this.#awaited = null;
+    this.#asked = undefined;
+    const pageId = this.getAttribute("page-id");
+    this.thread = new Thread({ page_url: this.getAttribute("url") || kit.canonical(), ...(pageId ? { page_id: pageId } : {}) });
     this.replying = null;
     this.unreadCount = 0;
     this.status = h("div", { class: "sr", role: "status", "aria-live": "polite" });
@@ -213,47 +246,71 @@ export class ThreadKitElement extends HTMLElement {
 
   // --- Reading -------------------------------------------------------------------------------------------------------
 
-  get question() {
-    return { pageId: this.getAttribute("page-id"), url: this.getAttribute("url"), sort: this.getAttribute("sort") };
-  }
-
   get sort() {
     return this.getAttribute("sort") ?? this.site?.display?.default_sort ?? "top";
   }
 
   /** How this page is named in every call about it. */
   get page() {
-    const { pageId, url } = this.question;
-    return { page_url: url || kit.canonical(), ...(pageId ? { page_id: pageId } : {}) };
+    return this.thread.page;
   }
 
-  get pageQuery() {
-    return new URLSearchParams(this.page).toString();
+  get permalink() {
+    return kit.permalink();
   }
 
-  /** Load the thread anew: `isHere` when somebody is reading it already, `quietly` when they did not ask for it. @param {{quietly?: boolean, isHere?: boolean, keepsReplies?: boolean}} [how] */
-  async reload(how) {
-    const round = this.#round;
-    const isHere = how?.isHere || how?.quietly;
-    const limit = how?.quietly ? Math.min(WIDEST_WINDOW, Math.max(WINDOW, this.thread.roots.length)) : WINDOW;
-    const path = kit.question({ ...this.question, limit, around: isHere ? "" : undefined });
-    const asked = performance.now();
-    if (!how?.quietly) this.list.setAttribute("aria-busy", "true");
+  /** What the server says about this thread; nothing when another page, or the thread loaded anew, took its place meanwhile. @param {string} path */
+  async ask(path) {
+    const { thread } = this;
+    const { taken } = thread;
+    const isOver = () => thread !== this.thread || taken !== thread.taken;
+    try {
+      const answer = await this.api.get(path);
+      return isOver() ? null : answer;
+    } catch (error) {
+      if (isOver()) return null;
+      throw error;
+    }
+  }
+
+  /** Load the thread anew: `isHere` when somebody is reading it already, `quietly` when they did not ask for it. Says whether it could. @param {{quietly?: boolean, isHere?: boolean, keepsReplies?: boolean}} [how] @returns {Promise<boolean>} */
+  reload(how = {}) {
+    if (!how.quietly) this.#awaited = how;
+    return (this.loading = this.#load(this.#awaited ?? how));
+  }
+
+  async #load(/** @type {any} */ how) {
+    const load = ++this.#loads;
+    const { thread } = this;
+    const isHere = how.isHere || how.quietly;
+    const limit = how.quietly ? Math.min(WIDEST_WINDOW, Math.max(WINDOW, thread.roots.length)) : WINDOW;
+    const { page_id: pageId, page_url: url } = thread.page;
+    const sort = this.getAttribute("sort");
+    if (!how.quietly) this.list.setAttribute("aria-busy", "true");
     try {
       let age = null;
       const heed = (/** @type {any} */ headers) => (age = headers.get("warning") && headers.get("age"));
-      const [answer] = await Promise.all([this.api.get(path, { heed }), this.#settings()]);
-      if (round !== this.#round) return;
+      const path = kit.question({ pageId, url, sort, limit, around: isHere ? "" : undefined });
+      const [answer, , changes] = await Promise.all([this.api.get(path, { heed }), this.#settings(), thread.pageId ? import("./changes.js") : null]);
+      if (thread !== this.thread) return false;
+      if (load !== this.#loads) return this.loading; // what was asked for later holds
+      this.#awaited = null;
       if (age || this.copy) this.do("asOf", age);
-      this.thread.take(answer, { ...how, asked });
-      this.drawn = this.#showAll();
-      if (this.api.session) this.#votes();
+      thread.take(answer, { sort: this.sort, then: (now, before) => changes?.carry(now, before, how.keepsReplies) });
+      this.drawn = this.showAll();
+      this.live?.taken();
+      if (this.api.session) this.do("ownVotes");
       if (!isHere) this.#permalink();
+      return true;
     } catch (/** @type {any} */ error) {
-      if (round !== this.#round || (how?.quietly && this.thread.pageId)) return;
+      if (thread !== this.thread) return false;
+      if (load !== this.#loads) return this.loading;
+      this.#awaited = null;
+      if (how.quietly && thread.pageId) return false;
       if (isHere || error.code !== "comment_not_found") return this.#failed(error);
-      await this.reload({ isHere: true });
+      const isLoaded = await this.reload({ isHere: true });
       this.#permalink();
+      return isLoaded;
     }
   }
 
@@ -261,12 +318,12 @@ export class ThreadKitElement extends HTMLElement {
     this.site ??= await this.api.get("/v1/site");
   }
 
-  async #showAll() {
+  async showAll() {
     const { thread, words, views } = this;
     this.#drawing += 1;
     this.sorter.disabled = false;
     this.sorter.value = this.sort;
-    for (const [id, view] of views) if (!thread.comments.has(id)) view.element.remove(), views.delete(id);
+    for (const id of [...views.keys()]) this.refresh(id, false);
     arrange(this.list, this.#known(thread.roots));
     for (const [id, view] of views) arrange(view.list, this.#known(/** @type {any} */ (thread.comments.get(id)).replies));
     this.notice.hidden = !this.isClosed;
@@ -291,7 +348,7 @@ export class ThreadKitElement extends HTMLElement {
     let count = 0;
     for (const id of thread.tree(ids)) {
       if (++count > SCREENFUL && performance.now() - began > SLICE_MS) {
-        await new Promise((then) => setTimeout(then));
+        await pause(0);
         if (drawing !== this.#drawing) return false;
         began = performance.now();
       }
@@ -313,7 +370,9 @@ export class ThreadKitElement extends HTMLElement {
 
   /** How many comments there are, in words. */
   summary() {
-    this.count.textContent = this.thread.total ? this.words.say("comments", { n: this.thread.total }) : this.words.say("comments_title");
+    const { comments, echoes, total } = this.thread;
+    const n = total + Math.max(0, [...comments.values()].filter((one) => one.sending).length - echoes.size);
+    this.count.textContent = n ? this.words.say("comments", { n }) : this.words.say("comments_title");
     const isEmpty = this.thread.roots.length === 0;
     if (isEmpty && !this.list.querySelector(".empty")) this.list.replaceChildren(h("li", { class: "empty muted" }, this.words.say("empty")));
     else if (!isEmpty) this.list.querySelector(".empty")?.remove();
@@ -322,21 +381,6 @@ export class ThreadKitElement extends HTMLElement {
   showFoot() {
     const more = button(this.words.say("load_more"), () => this.do("readOn", more), { class: "wide" });
     this.foot.replaceChildren(...(this.thread.next ? [more] : []));
-  }
-
-  async #votes() {
-    const asked = performance.now();
-    try {
-      const { votes } = await this.api.get(`/v1/pages/my_votes?${this.pageQuery}`);
-      for (const [id, vote] of Object.entries(votes)) {
-        const comment = this.thread.comments.get(id);
-        if (!comment || this.thread.isOlder(id, asked)) continue;
-        comment.vote = /** @type {any} */ (vote);
-        this.views.get(id)?.update(comment);
-      }
-    } catch {
-      // Votes are shown without one's own then.
-    }
   }
 
   /** @param {string} id @returns {CommentView} */
@@ -349,15 +393,16 @@ export class ThreadKitElement extends HTMLElement {
     return view;
   }
 
-  /** Draw a comment again. @param {string} id */
-  refresh(id) {
+  /** Draw a comment again, or take it from the screen. @param {string} id @param {boolean} [isNew] whether it may look different */
+  refresh(id, isNew = true) {
     const comment = this.thread.comments.get(id);
     const view = this.views.get(id);
-    if (comment && view) view.update(comment);
-    else if (view) {
-      view.element.remove();
-      this.views.delete(id);
-    }
+    if (!view || (comment && !isNew)) return;
+    if (comment) return view.update(comment);
+    this.views.delete(id);
+    // What somebody writes there is never lost.
+    for (const composer of [this.replying, view.editing]) if (composer && view.element.contains(composer.element)) composer.move();
+    view.element.remove();
   }
 
   /** Put a comment that the thread has just got on the screen. @param {string} id */
@@ -398,18 +443,7 @@ export class ThreadKitElement extends HTMLElement {
 
   /** @param {string} id */
   goTo(id) {
-    const view = this.views.get(id);
-    if (!view && this.thread.comments.has(id)) return void this.drawn.then(() => this.views.has(id) && this.goTo(id));
-    if (!view) return void (kit.permalink() === id && this.announce(this.words.say("comment_gone"), true));
-    for (const above of this.thread.path(id).slice(0, -1)) if (this.views.get(above)?.isCollapsed) this.views.get(above)?.collapse(false);
-    this.list.querySelectorAll(".highlight").forEach((one) => one.classList.remove("highlight"));
-    view.article.classList.add("highlight");
-    view.article.focus({ preventScroll: true });
-    // What is far away has no layout until it has the focus, and on a slow way there heights that were guessed would change.
-    requestAnimationFrame(() => {
-      const isFar = Math.abs(view.article.getBoundingClientRect().top) > 3 * innerHeight;
-      view.article.scrollIntoView({ block: "center", behavior: isFar || matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
-    });
+    this.do("goTo", id);
   }
 
   follow(/** @type {Event} */ event, /** @type {string} */ id) {
@@ -422,15 +456,17 @@ export class ThreadKitElement extends HTMLElement {
 
   /** What doing.js has under this name. @param {string} what @param {...any} about */
   async do(what, ...about) {
-    const doing = /** @type {any} */ (await this.#with(import("./doing.js")));
-    return doing[what](this, ...about);
+    const { thread } = this;
+    // Whoever clicks and leaves at once has clicked: nothing is waited for that is here.
+    this.#doing ??= await this.#with(import("./doing.js"));
+    if (thread === this.thread) return this.#doing[what](this, ...about);
   }
 
-  /** Somebody who is signed in, or null when they would rather not. @param {string} [why] */
+  /** Somebody who is signed in, or null when they would rather not; however many ask, they are asked once. @param {string} [why] */
   async person(why) {
     if (this.api.session) return this.api.user;
-    const { signIn } = await this.#with(import("./auth.js"));
-    return signIn(this, why);
+    this.#asked ??= this.#with(import("./auth.js")).then(({ signIn }) => signIn(this, why));
+    return this.#asked.finally(() => (this.#asked = undefined));
   }
 
   /** Signed in or out, here or in another tab. */
@@ -438,6 +474,8 @@ export class ThreadKitElement extends HTMLElement {
     this.#who();
     this.tell(this.api.session ? "signin" : "signout", { user: this.api.user });
     this.live?.signedIn();
+    this.thread.mine = {};
+    this.thread.pending.clear();
     // Whoever signs in goes on reading where they are; what somebody alone could see goes with them.
     if (this.#isBuilt) this.reload({ quietly: true, keepsReplies: Boolean(this.api.session) });
   }
@@ -446,19 +484,11 @@ export class ThreadKitElement extends HTMLElement {
     const user = this.api.user;
     this.account.replaceChildren(user ? this.words.name(user.name) : this.words.say("sign_in"));
     this.bell.hidden = !user;
-    if (user)
-      this.api.get("/v1/users/me").then(
-        (me) => this.unread(me.unread_notifications),
-        () => {},
-      );
+    if (user) this.do("countNotices");
   }
 
   unread(/** @type {number} */ count) {
-    const badge = /** @type {HTMLElement} */ (this.bell.querySelector(".unread"));
-    badge.hidden = !count;
-    badge.textContent = count ? this.words.numbers.format(count) : "";
-    this.bell.setAttribute("aria-label", count ? this.words.say("unread", { n: count }) : this.words.say("notifications"));
-    this.unreadCount = count;
+    this.do("unread", count);
   }
 
   // --- Saying --------------------------------------------------------------------------------------------------------
@@ -471,12 +501,8 @@ export class ThreadKitElement extends HTMLElement {
   }
 
   /** For those who look. @param {string} text @param {{label: string, then: () => void}} [action] */
-  async toast(text, action) {
-    await this.#dress();
-    this.layer.querySelector(".toast")?.remove();
-    const toast = h("div", { class: "toast", part: "toast" }, text, action && button(action.label, () => (toast.remove(), action.then()), { class: "quiet" }));
-    this.layer.append(toast);
-    setTimeout(() => toast.remove(), action ? 8000 : 5000);
+  toast(text, action) {
+    return this.do("toast", text, action);
   }
 
   /** Any error as a sentence that a person understands. @param {any} error */
@@ -496,24 +522,18 @@ export class ThreadKitElement extends HTMLElement {
     this.announce(this.sentence(error), true);
   }
 
+  /** What is on the screen stays there. */
   #failed(/** @type {any} */ error) {
+    const isShown = Boolean(this.thread.pageId);
+    const again = button(this.words.say("try_again"), () => (isShown || this.#skeleton(), this.reload({ isHere: isShown })), { class: "wide" });
     this.list.removeAttribute("aria-busy");
-    this.list.replaceChildren(
-      h("li", { class: "empty error" }, h("p", { role: "alert" }, this.sentence(error)), button(this.words.say("try_again"), () => (this.#skeleton(), this.reload()), { class: "wide" })),
-    );
+    (isShown ? this.foot : this.list).replaceChildren(h(isShown ? "div" : "li", { class: "empty error" }, h("p", { role: "alert" }, this.sentence(error)), again));
     this.tell("error", { code: error.code ?? "", message: error.message });
+    return false;
   }
 
   tell(/** @type {string} */ name, /** @type {any} */ detail) {
     this.dispatchEvent(new CustomEvent(`threadkit:${name}`, { detail, bubbles: true, composed: true }));
-  }
-
-  #tick() {
-    for (const [id, view] of this.views) {
-      const comment = this.thread.comments.get(id);
-      const time = view.head.querySelector("time");
-      if (comment && time) time.textContent = this.words.ago(comment.created);
-    }
   }
 
   // --- What comes later -------------------------------------------------------------------------------------
@@ -529,6 +549,10 @@ export class ThreadKitElement extends HTMLElement {
     this.live = new Live(this);
     this.compose();
   }
+}
+
+function pause(/** @type {number} */ ms) {
+  return new Promise((then) => setTimeout(then, ms));
 }
 
 function sheetOf(/** @type {string} */ style) {

@@ -45,8 +45,10 @@ class Ways {
       this.has("email") || this.has("phone") ? this.#byCode() : null,
       this.has("password") ? button(words.say("use_password"), () => this.#password("login"), { class: "wide" }) : null,
       ...providers.map((way) => button(words.say("continue_with", { name: way.name }), () => this.#provider(way.id), { class: "wide" })),
-      this.ways.length ? null : h("p", null, words.say("no_ways")),
     );
+    if (this.panel.children.length > 1) return;
+    const own = this.ways.find((way) => way.type === "sso");
+    this.#show(h("p", null, own ? words.say("only_sso", { name: own.name }) : words.say("no_ways")));
   }
 
   #show(/** @type {any[]} */ ...parts) {

@@ -1,8 +1,9 @@
 // Writing: a box that grows, Markdown at hand, a draft that survives, and a text that is never lost.
 
-import { button, cleaned, h, icon } from "./dom.js";
 import { Refused } from "./api.js";
-import { NOBODY } from "./thread.js";
+import { add, drop, settle } from "./changes.js";
+import { button, cleaned, h, icon } from "./dom.js";
+import { NOBODY, contentOf } from "./thread.js";
 
 const DRAFT_DAYS = 14;
 /** @type {Record<string, string>} */
@@ -25,15 +26,16 @@ const TOOLS = [
 ];
 
 export class Composer {
-  /** @param {any} app @param {{parent?: string, edit?: any, text?: string}} about */
+  /** @param {any} app @param {{parent?: string, edit?: string, text?: string}} about the comment that is answered, or changed; and a text to begin with */
   constructor(app, about) {
     this.app = app;
     this.about = about;
+    this.thread = app.thread;
     this.shownAt = Date.now();
     const { words } = app;
     const kind = about.edit ? "edit" : about.parent ? "reply" : "write";
     const name = about.parent ? words.name(app.thread.comments.get(about.parent)?.name ?? "") : "";
-    this.slot = `threadkit:draft:${app.api.project}:${app.page.page_id ?? app.page.page_url}:${about.parent ?? ""}`;
+    this.slot = `threadkit:draft:${app.api.project}:${app.thread.page.page_id ?? app.thread.page.page_url}:${about.parent ?? ""}`;
     this.box = h("textarea", {
       rows: "2",
       class: "box",
@@ -55,7 +57,7 @@ export class Composer {
     this.error = h("p", { class: "error", role: "alert", hidden: true });
     this.submit = button(words.say(about.edit ? "save" : about.parent ? "post_reply" : "post"), () => this.send(), { class: "primary", part: "submit" });
     this.people = h("ul", { class: "people", role: "listbox", "aria-label": words.say("people"), hidden: true });
-    this.box.value = about.edit ? about.edit.text : about.text || this.#draft();
+    this.box.value = about.edit ? (about.text ?? "") : about.text || this.#draft();
     this.element = h(
       "div",
       { class: about.parent || about.edit || this.box.value ? "composer open" : "composer", part: "composer" },
@@ -80,12 +82,34 @@ export class Composer {
     this.element.remove();
     if (this.app.replying === this) this.app.replying = null;
     if (this.about.edit) {
-      const view = this.app.views.get(this.about.edit.id);
+      const view = this.app.views.get(this.about.edit);
       if (view) view.editing = null;
-      this.app.refresh(this.about.edit.id);
+      this.app.refresh(this.about.edit);
     }
-    const id = this.about.edit?.id ?? this.about.parent;
+    const id = this.about.edit ?? this.about.parent;
     if (giveBack && id) this.app.views.get(id)?.article.focus({ preventScroll: true });
+  }
+
+  /** What it belongs to is gone: what is written here goes on in the box above the comments. */
+  async move() {
+    const { app, about, box } = this;
+    const text = box.value;
+    if (this.isSending || app.thread !== this.thread) return;
+    this.close();
+    if (!text.trim() || (about.edit && text === about.text)) return;
+    box.value = "";
+    this.#keep();
+    (await app.compose()).put(text);
+    app.announce(app.words.say("text_moved"), true);
+  }
+
+  /** Add to what is written here. @param {string} text */
+  put(text) {
+    this.box.value = [this.box.value.trim(), text].filter(Boolean).join("\n\n");
+    this.element.classList.add("open");
+    this.#grow();
+    this.#count();
+    this.#keep();
   }
 
   // --- Typing --------------------------------------------------------------------------------------------------------
@@ -178,8 +202,7 @@ export class Composer {
     this.#typed();
   }
 
-  async #preview() {
-    const isOn = this.previewing.getAttribute("aria-pressed") !== "true";
+  async #preview(isOn = this.previewing.getAttribute("aria-pressed") !== "true") {
     this.previewing.setAttribute("aria-pressed", String(isOn));
     this.previewing.textContent = this.app.words.say(isOn ? "write" : "preview");
     this.box.hidden = this.tools.hidden = isOn;
@@ -239,56 +262,60 @@ export class Composer {
   async send() {
     const text = this.box.value;
     if (!text.trim() || this.isSending) return;
-    if (!(await this.app.person("write"))) return this.focus();
     this.isSending = true;
     this.error.hidden = true;
     this.#count();
     try {
-      await (this.about.edit ? this.#edit(text) : this.#post(text));
+      if (!(await this.app.person("write"))) this.focus();
+      else await (this.about.edit ? this.#edit(text) : this.#post(text));
     } catch (error) {
       this.#failed(error);
     }
     this.isSending = false;
     this.#count();
+    const id = this.about.edit ?? this.about.parent;
+    if (id && this.box.value && !this.thread.comments.has(id)) this.move();
   }
 
   async #post(/** @type {string} */ text) {
-    const { app, about } = this;
+    const { app, about, thread } = this;
     const draftId = `draft-${Date.now()}`;
-    const parent = about.parent;
+    const { parent } = about;
+    const path = parent && thread.path(parent);
     const now = Math.floor(Date.now() / 1000);
     // On the screen at once, and taken back if the server says no.
-    app.thread.add({ i: draftId, a: app.api.user.id, n: app.api.user.name, p: app.api.user.avatar_url, k: 0, t: text, h: "", u: 0, d: 0, x: now, m: now, ...(parent ? { q: parent } : {}) }, true);
-    const draft = app.thread.comments.get(draftId);
-    draft.sending = true;
-    const shown = h("p");
-    shown.textContent = text;
-    draft.html = shown.outerHTML;
+    add(thread, { i: draftId, a: app.api.user.id, n: app.api.user.name, p: app.api.user.avatar_url, k: 0, t: text, h: "", u: 0, d: 0, x: now, m: now, ...(parent ? { q: parent } : {}) });
+    const draft = thread.comments.get(draftId);
+    if (draft) Object.assign(draft, { sending: true, html: h("p", null, text).outerHTML });
     app.show(draftId);
     this.element.hidden = Boolean(parent);
+    // Sent again after an answer that never came, it is the same comment.
+    this.key ??= draftId + Math.random().toString(36).slice(2);
     try {
       const answer = await app.api.call(
         "POST",
         "/v1/comments",
         {
-          ...app.page,
+          ...thread.page,
           title: (app.getAttribute("title") ?? document.title).slice(0, 500),
           content: text,
-          ...(parent ? { parent_path: app.thread.path(parent) } : {}),
+          ...(parent ? { parent_path: path.length ? path : [parent] } : {}),
           website: this.trap.value,
           form_age_ms: Date.now() - this.shownAt,
         },
-        { headers: { "idempotency-key": draftId + Math.random().toString(36).slice(2), ...(await this.#human()) } },
+        { headers: { "idempotency-key": this.key, ...(await this.#human()) } },
       );
+      this.key = undefined;
       const view = app.views.get(draftId);
-      app.thread.settle(draftId, answer.comment);
+      settle(thread, draftId, answer.comment);
       app.views.delete(draftId);
-      if (app.views.has(answer.comment.i)) view?.element.remove();
+      if (thread !== app.thread || app.views.has(answer.comment.i) || !thread.comments.has(answer.comment.i)) view?.element.remove();
       else view?.element.replaceWith(app.viewOf(answer.comment.i).element);
       app.summary();
-      this.box.value = "";
+      if (this.box.value.startsWith(text)) this.box.value = this.box.value.slice(text.length).trimStart();
       this.#keep();
       this.#grow();
+      if (this.box.hidden) this.#preview(false);
       const isWaiting = answer.comment.s === "pending";
       app.announce(app.words.say(isWaiting ? "waiting_long" : "posted"), isWaiting);
       app.tell("posted", { id: answer.comment.i, status: answer.comment.s ?? "approved" });
@@ -296,12 +323,14 @@ export class Composer {
       if (parent) this.close();
       app.views.get(answer.comment.i)?.article.focus({ preventScroll: true });
     } catch (error) {
-      app.thread.drop(draftId);
+      drop(thread, draftId);
       app.refresh(draftId);
       if (parent) app.refresh(parent);
       app.summary();
       this.element.hidden = false;
       throw error;
+    } finally {
+      app.live?.echoed();
     }
   }
 
@@ -317,8 +346,9 @@ export class Composer {
 
   async #edit(/** @type {string} */ text) {
     const { app, about } = this;
-    const answer = await app.api.call("PUT", `/v1/comments/${about.edit.id}`, { content: text });
-    Object.assign(about.edit, { text: answer.t, html: answer.h, modified: answer.m, edited: true, status: answer.s ?? "approved" });
+    const answer = await app.api.call("PUT", `/v1/comments/${about.edit}`, { content: text });
+    Object.assign(app.thread.comments.get(about.edit) ?? {}, contentOf(answer), { edited: true });
+    this.box.value = "";
     this.close(true);
     app.announce(app.words.say(answer.s === "pending" ? "waiting_long" : "saved"), answer.s === "pending");
   }

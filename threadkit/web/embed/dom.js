@@ -46,6 +46,22 @@ export function webAddress(url) {
   return url && /^https?:\/\//i.test(url) ? url : null;
 }
 
+/** Put nodes in a place and touch only what differs, so that what has the focus or is being pressed stays. What listens has a `data-action`, and answers by it. @param {Element} place @param {Node[]} nodes */
+export function renew(place, nodes) {
+  nodes.forEach((/** @type {any} */ node, at) => {
+    const old = /** @type {any} */ (place.childNodes[at]);
+    if (!old) place.append(node);
+    else if (old.isEqualNode(node)) return;
+    else if (!node.dataset || node.tagName !== old.tagName || node.dataset.action !== old.dataset.action) old.replaceWith(node);
+    else {
+      for (const { name } of [...old.attributes]) if (!node.hasAttribute(name) && name !== "aria-describedby") old.removeAttribute(name);
+      for (const { name, value } of node.attributes) old.setAttribute(name, value);
+      renew(old, [...node.childNodes]);
+    }
+  });
+  while (place.childNodes.length > nodes.length) place.lastChild?.remove();
+}
+
 /** A button with words. @param {string} text @param {(event: Event) => void} then @param {Record<string, any>} [props] */
 export function button(text, then, props) {
   return h("button", { type: "button", ...props, onclick: then }, text);

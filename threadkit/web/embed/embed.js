@@ -85,13 +85,20 @@
   const whenSeen = (/** @type {Element} */ element, /** @type {() => void} */ then) => {
     const eye = new IntersectionObserver(
       (seen) => {
-        if (!seen.some((one) => one.isIntersecting)) return;
-        eye.disconnect();
-        then();
+        if (seen.some((one) => one.isIntersecting)) begin();
       },
       { rootMargin: "400px" },
     );
+    const begin = () => {
+      eye.disconnect();
+      removeEventListener("hashchange", look);
+      then();
+    };
+    // What a link leads to is wanted now, wherever it is.
+    const look = () => permalink() && begin();
     eye.observe(element);
+    addEventListener("hashchange", look);
+    look();
   };
 
   // count.js, or strings of the page's own, may have been here before.

@@ -21,16 +21,23 @@ export function framed(app, kit) {
   root.replaceChildren(frame);
   const origin = new URL(kit.base).origin;
   const hear = (/** @type {MessageEvent} */ event) => {
-    if (event.source !== frame.contentWindow || event.origin !== origin || event.data?.type !== "threadkit:height") return;
-    const pixels = Math.ceil(Number(event.data.height));
-    if (pixels > 0) height(pixels);
+    if (event.source !== frame.contentWindow || event.origin !== origin) return;
+    const { type, top } = event.data ?? {};
+    const pixels = Math.ceil(Number(event.data?.height));
+    if (type === "threadkit:height" && pixels > 0) height(pixels);
+    // The frame is as high as its content, so it is the page that scrolls to a comment.
+    if (type === "threadkit:shown" && Number.isFinite(top)) scrollBy(0, frame.getBoundingClientRect().top + top + pixels / 2 - innerHeight / 2);
   };
+  const say = (/** @type {any} */ message) => frame.contentWindow?.postMessage(message, origin);
+  const hashed = () => kit.permalink() && say({ type: "threadkit:goto", id: kit.permalink() });
   addEventListener("message", hear);
+  addEventListener("hashchange", hashed);
   return {
     /** Theme and language change without loading it again. @param {string} name @param {string | null} value */
-    set: (name, value) => frame.contentWindow?.postMessage({ type: "threadkit:set", [name]: value ?? (name === "theme" ? "auto" : kit.language(null)) }, origin),
+    set: (name, value) => say({ type: "threadkit:set", [name]: value ?? (name === "theme" ? "auto" : kit.language(null)) }),
     end() {
       removeEventListener("message", hear);
+      removeEventListener("hashchange", hashed);
       root.replaceChildren();
     },
   };

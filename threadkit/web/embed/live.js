@@ -1,7 +1,9 @@
 // What others do, as they do it: over a WebSocket, else an event stream, else by asking now and then. Only while the
 // page is looked at.
 
+import { add, count, drop, remove } from "./changes.js";
 import { button } from "./dom.js";
+import { contentOf } from "./thread.js";
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -9,6 +11,8 @@ const HIDDEN_MS = 30_000;
 const TYPING_EVERY_MS = 2500;
 const TYPING_SHOWN_MS = 5000;
 const REFUSALS = 2;
+const OPEN = 1; // a socket
+const MOST_NEWS = 100;
 
 export class Live {
   /** @param {any} app */
@@ -21,6 +25,8 @@ export class Live {
     this.unseen = new Set();
     /** @type {Map<string, {name: string, until: number}>} */
     this.writers = new Map();
+    /** The page that is followed. */
+    this.following = "";
     document.addEventListener("visibilitychange", this.looked);
     addEventListener("online", this.online);
     this.#connect();
@@ -33,6 +39,7 @@ export class Live {
     clearTimeout(this.hiding);
     clearTimeout(this.again);
     clearTimeout(this.fading);
+    clearTimeout(this.asking);
     this.#hangUp();
   }
 
@@ -57,6 +64,7 @@ export class Live {
     this.stream?.close();
     clearInterval(this.polling);
     this.socket = this.stream = this.polling = undefined;
+    this.following = "";
     this.#state("disconnected");
   }
 
@@ -85,14 +93,13 @@ export class Live {
       this.failures = 0;
       this.pause = FIRST_PAUSE_MS;
       this.signedIn();
-      this.say("subscribe", { page_id: app.thread.pageId, version: app.thread.version });
+      this.#follow();
       this.#state("connected");
     });
     socket.addEventListener("message", (event) => this.#hear(JSON.parse(event.data)));
     socket.addEventListener("close", (event) => {
       if (this.socket !== socket) return;
-      this.socket = undefined;
-      this.#state("disconnected");
+      this.#hangUp();
       if (event.code === 4404) return;
       this.#later();
       // Only where the rest gets through is it the sockets that do not.
@@ -102,21 +109,51 @@ export class Live {
     });
   }
 
-  /** Where WebSockets do not get through. */
-  #listen() {
+  /** Follow the page that is shown, as soon as it is known which one that is. */
+  #follow() {
+    const { pageId, version } = this.app.thread;
+    if (!pageId) return void this.catchUp();
+    if (pageId === this.following) return;
+    if (this.stream?.isOpen && this.following) {
+      this.#hangUp();
+      this.#connect();
+    } else if (this.socket?.readyState === OPEN) {
+      if (this.following) this.say("unsubscribe", { page_id: this.following });
+      this.say("subscribe", { page_id: pageId, version });
+      this.following = pageId;
+    } else if (this.stream?.isOpen) this.following = pageId;
+  }
+
+  /** Where WebSockets do not get through. An EventSource could not say who is reading. */
+  async #listen() {
     const { app } = this;
-    const query = new URLSearchParams({ ...app.page, key: app.api.project, version: String(app.thread.version) });
-    const stream = (this.stream = new EventSource(`${app.api.base}/v1/events?${query}`));
-    stream.addEventListener("open", () => this.#state("connected"));
-    for (const method of METHODS) stream.addEventListener(method, (event) => this.#hear(JSON.parse(/** @type {MessageEvent} */ (event).data)));
-    stream.addEventListener("error", () => {
-      stream.close();
+    const until = new AbortController();
+    const stream = (this.stream = { close: () => until.abort(), isOpen: false });
+    this.name = app.api.session?.token;
+    try {
+      const answer = await app.api.open("GET", `/v1/events?${app.thread.query}&version=${app.thread.version}`, undefined, { signal: until.signal });
       if (this.stream !== stream) return;
-      this.stream = undefined;
-      this.failures += 1;
-      this.#state("disconnected");
-      this.#later();
-    });
+      stream.isOpen = true;
+      this.#state("connected");
+      this.#follow();
+      let text = "";
+      for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ; ) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        const events = (text + value).split("\n\n");
+        text = events.pop() ?? "";
+        for (const event of events) {
+          const data = /^data: (.*)$/m.exec(event)?.[1];
+          if (data && this.stream === stream) this.#hear(JSON.parse(data));
+        }
+      }
+    } catch {
+      // It has ended, one way or the other.
+    }
+    if (this.stream !== stream) return;
+    this.failures += 1;
+    this.#hangUp();
+    this.#later();
   }
 
   #poll(/** @type {number} */ seconds) {
@@ -134,25 +171,30 @@ export class Live {
   }
 
   /** Not all at once: everybody who lost the same server comes back at another moment. */
-  #later(after = this.pause * (0.5 + Math.random())) {
+  #later() {
     if (this.isClosed) return;
-    this.pause = Math.min(LONGEST_PAUSE_MS, this.pause * 2);
     clearTimeout(this.again);
-    this.again = setTimeout(() => this.#connect(), after);
+    this.again = setTimeout(() => this.#connect(), this.#wait());
+  }
+
+  #wait() {
+    const { pause } = this;
+    this.pause = Math.min(LONGEST_PAUSE_MS, pause * 2);
+    return pause * (0.5 + Math.random());
   }
 
   say(/** @type {string} */ method, /** @type {any} */ params) {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ jsonrpc: "2.0", method, params }));
+    if (this.socket?.readyState === OPEN) this.socket.send(JSON.stringify({ jsonrpc: "2.0", method, params }));
   }
 
   /** Signed in, or somebody else now: a socket that has a name already is opened anew. */
   signedIn() {
     const token = this.app.api.session?.token;
-    if (this.name && this.name !== token) {
+    if (this.stream ? this.name !== token : this.name && this.name !== token) {
       this.name = undefined;
       this.#hangUp();
       this.#connect();
-    } else if (token && this.socket?.readyState === WebSocket.OPEN) {
+    } else if (token && this.socket?.readyState === OPEN) {
       this.name = token;
       this.say("authenticate", { token });
     }
@@ -172,10 +214,39 @@ export class Live {
   // --- Hearing -------------------------------------------------------------------------------------------------------
 
   /** @param {{method: string, params: any}} message */
-  #hear({ method, params }) {
-    if (params?.page_id && params.page_id !== this.app.thread.pageId) return;
-    if (typeof params?.version === "number" && method !== "resync") this.app.thread.version = Math.max(this.app.thread.version, params.version);
-    if (METHODS.includes(method)) /** @type {any} */ (this)[`on_${method}`](params);
+  #hear(message) {
+    const { app } = this;
+    const { thread } = app;
+    const { method, params } = message;
+    if ((params?.page_id && params.page_id !== thread.pageId) || !METHODS.includes(method)) return;
+    if (params?.version !== undefined) {
+      if (params.version <= thread.version) return; // what is on the screen knew it already
+      if (thread.news.push(message) > MOST_NEWS) thread.news.shift();
+    }
+    if (params?.total !== undefined) thread.total = params.total;
+    /** @type {any} */ (this)[`on_${method}`](params);
+    if (params?.total !== undefined) app.summary();
+  }
+
+  /** The thread has got an answer, which may be older than what was heard before it. */
+  taken() {
+    const { thread } = this.app;
+    const { news } = thread;
+    thread.news = [];
+    for (const message of news) this.#hear(message);
+    this.#follow();
+    this.#seen([...this.unseen].filter((id) => !thread.comments.has(id)));
+    if (thread.isBehind) this.catchUp();
+    thread.isBehind = false;
+  }
+
+  /** Comments of one's own that were heard of while another was on its way, once none is. */
+  echoed() {
+    const { thread } = this.app;
+    const { echoes } = thread;
+    if (isSending(thread)) return;
+    thread.echoes = new Map();
+    for (const comment of echoes.values()) this.on_new_comment({ comment });
   }
 
   on_presence(/** @type {any} */ params) {
@@ -196,48 +267,83 @@ export class Live {
     this.catchUp();
   }
 
-  /** Only what changed since the version we have; all of it when that is too much. Says whether the server answered. */
-  async catchUp() {
-    const { app } = this;
-    try {
-      const changes = await app.api.get(`/v1/changes?${app.pageQuery}&since=${app.thread.version}`);
-      if (changes.resync) await app.reload({ quietly: true, keepsReplies: true });
-      if (changes.resync) return true;
-      for (const id of changes.removed) this.on_delete_comment({ comment_id: id });
-      for (const wire of changes.comments) this.#known(wire);
-      app.thread.version = changes.version;
-      app.thread.total = changes.total;
-      app.summary();
-      return true;
-    } catch {
-      return false; // the next look finds it
-    }
+  /** Only what changed since the version we have; all of it when that is too much. Says whether the server answered. @returns {Promise<boolean>} */
+  catchUp() {
+    // One after the other; who asks while one waits gets its answer.
+    return (this.waiting ??= (this.catching ?? this.app.loading).then(() => {
+      this.waiting = undefined;
+      return (this.catching = this.#catchUp());
+    }));
   }
 
-  #known(/** @type {any} */ wire) {
+  async #catchUp() {
     const { app } = this;
-    const comment = app.thread.comments.get(wire.i);
-    if (!comment) return this.on_new_comment({ comment: wire });
-    this.#count(comment, wire.u, wire.d);
-    Object.assign(comment, { text: wire.t, html: wire.h, modified: wire.m, edited: wire.e === true || wire.m !== wire.x, status: wire.s ?? "approved" });
+    if (this.isClosed) return false;
+    clearTimeout(this.asking);
+    await app.loading;
+    const isReached = await this.#changes().catch(() => false);
+    // Whoever asks now and then does so by itself.
+    if (isReached) this.pause = FIRST_PAUSE_MS;
+    else if (!this.polling && !this.isClosed) this.asking = setTimeout(() => this.isOpen && this.catchUp(), this.#wait());
+    return isReached;
+  }
+
+  async #changes() {
+    const { app } = this;
+    const { thread } = app;
+    const since = thread.version;
+    if (!thread.pageId) return app.reload({ quietly: true });
+    const changes = await app.ask(`/v1/changes?${thread.query}&since=${since}`);
+    if (!changes || thread.version < since) return true; // another look is on its way
+    if (changes.resync || changes.page_id !== thread.pageId) return app.reload({ quietly: true, keepsReplies: true });
+    const pinned = changes.pinned.map((/** @type {any} */ pin) => pin[0]);
+    const isOther = Boolean(changes.locked) !== thread.locked || String(pinned) !== String([...thread.pinned]);
+    thread.pinned = new Set(pinned);
+    thread.locked = Boolean(changes.locked);
+    thread.version = changes.version;
+    thread.total = changes.total;
+    for (const id of changes.removed) this.#gone(id, drop);
+    for (const wire of changes.comments) this.#changed(wire, changes.version);
+    if (isOther) app.drawn = app.showAll();
+    this.taken();
+    app.summary();
+    return true;
+  }
+
+  /** @param {any} wire a comment as it is @param {number} version as of which */
+  #changed(wire, version) {
+    const { app } = this;
+    const { thread } = app;
+    const comment = thread.comments.get(wire.i);
+    // What is old and not here is among what is still to be read on.
+    const hasMore = wire.q ? thread.comments.get(wire.q)?.more : thread.next;
+    if (!comment) return hasMore && wire.x < thread.updated ? undefined : this.on_new_comment({ comment: wire });
+    Object.assign(comment, contentOf(wire));
+    count(thread, wire.i, wire.u, wire.d, version);
     app.refresh(wire.i);
   }
 
   on_new_comment(/** @type {any} */ { comment }) {
     const { app } = this;
-    const known = app.thread.comments.get(comment.i);
-    if (known) return known.status === "approved" ? undefined : this.#known(comment); // one's own that waited
+    const { thread } = app;
+    const known = thread.comments.get(comment.i);
+    if (known && known.status !== "approved") this.#changed(comment, thread.version); // it waited, or is back
+    if (known) return;
     this.#forget(comment.a);
     const isMine = comment.a === app.api.user?.id;
-    const where = app.thread.add(comment);
-    if (where === null) return app.summary();
-    if (isMine && [...app.thread.comments.values()].some((one) => one.sending)) return void app.thread.drop(comment.i); // its answer is on the way
+    if (isMine && isSending(thread)) return void thread.echoes.set(comment.i, comment); // perhaps its answer is on the way
+    if (!add(thread, comment)) return;
     app.show(comment.i);
-    if (isMine) return;
+    if (isMine || comment.s === "deleted") return;
     app.views.get(comment.i)?.article.classList.add("fresh");
     this.unseen.add(comment.i);
     this.#banner();
     app.announce(app.words.say("new_by", { name: app.words.name(comment.n) }));
+  }
+
+  /** @param {string[]} ids */
+  #seen(ids) {
+    if (ids.filter((id) => this.unseen.delete(id)).length) this.#banner();
   }
 
   #banner() {
@@ -259,14 +365,20 @@ export class Live {
     this.app.refresh(comment.id);
   }
 
-  on_delete_comment(/** @type {any} */ params) {
+  on_delete_comment(/** @type {any} */ { comment_id: id }) {
+    const comment = this.app.thread.comments.get(id);
+    this.#gone(id, remove);
+    // Whether the replies that are not here are still there, the server knows.
+    if (comment?.more && !comment.replies.length) this.catchUp();
+  }
+
+  #gone(/** @type {string} */ id, /** @type {(thread: any, id: string) => number} */ take) {
     const { app } = this;
-    const parent = app.thread.comments.get(params.comment_id)?.parent;
-    app.thread.remove(params.comment_id);
-    app.refresh(params.comment_id);
-    if (parent) app.refresh(parent);
-    if (this.unseen.delete(params.comment_id)) this.#banner();
-    app.summary();
+    const { thread } = app;
+    const touched = [...thread.path(id), ...thread.tree([id])];
+    take(thread, id);
+    for (const one of touched) app.refresh(one);
+    this.#seen(touched.filter((one) => !thread.comments.has(one)));
   }
 
   on_author_gone(/** @type {any} */ params) {
@@ -276,15 +388,8 @@ export class Live {
   }
 
   on_vote_update(/** @type {any} */ params) {
-    const comment = this.app.thread.comments.get(params.comment_id);
-    if (!comment) return;
-    this.#count(comment, params.upvotes, params.downvotes);
-    this.app.refresh(comment.id);
-  }
-
-  /** Not while one's own vote is on its way, whose answer says it too. @param {any} comment @param {number} up @param {number} down */
-  #count(comment, up, down) {
-    if (!this.app.thread.own.get(comment.id)?.clicks) Object.assign(comment, { up, down });
+    count(this.app.thread, params.comment_id, params.upvotes, params.downvotes, params.version);
+    this.app.refresh(params.comment_id);
   }
 
   on_pin_update(/** @type {any} */ params) {
@@ -295,7 +400,7 @@ export class Live {
 
   on_lock_update(/** @type {any} */ params) {
     this.app.thread.locked = params.locked;
-    this.app.reload({ quietly: true });
+    this.app.drawn = this.app.showAll();
   }
 
   on_notification() {
@@ -341,6 +446,11 @@ export class Live {
     clearTimeout(this.fading);
     if (names.length) this.fading = setTimeout(() => this.#writers(), 1000);
   }
+}
+
+/** @param {import("./thread.js").Thread} thread */
+function isSending(thread) {
+  return [...thread.comments.values()].some((one) => one.sending);
 }
 
 const METHODS = [

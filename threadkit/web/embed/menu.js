@@ -1,5 +1,6 @@
 // What can be done with one comment, and who wrote it.
 
+import { remove as takeAway } from "./changes.js";
 import { Composer } from "./composer.js";
 import { dialog } from "./dialog.js";
 import { button, h } from "./dom.js";
@@ -17,8 +18,8 @@ export function openMenu(app, anchor, id) {
   const mayEdit = isMine && age < (app.site?.edit_window_minutes ?? 15) * 60;
   /** @type {[string, () => void][]} */
   const items = [
-    ...(mayEdit ? [/** @type {[string, () => void]} */ ([words.say("edit"), () => edit(app, comment)])] : []),
-    ...(isMine || app.isStaff ? [/** @type {[string, () => void]} */ ([words.say("delete"), () => remove(app, comment)])] : []),
+    ...(mayEdit ? [/** @type {[string, () => void]} */ ([words.say("edit"), () => edit(app, id)])] : []),
+    ...(isMine || app.isStaff ? [/** @type {[string, () => void]} */ ([words.say("delete"), () => remove(app, id)])] : []),
     ...(app.isStaff && !comment.parent ? [/** @type {[string, () => void]} */ ([words.say(app.thread.pinned.has(id) ? "unpin" : "pin"), () => pin(app, id)])] : []),
     [words.say("copy_link"), () => copyLink(app, id)],
     ...(isMine ? [] : [/** @type {[string, () => void]} */ ([words.say("report"), () => report(app, id)])]),
@@ -31,10 +32,11 @@ export function openMenu(app, anchor, id) {
   const close = (giveBack = true) => {
     until.abort();
     menu.remove();
-    // Something may have drawn the comment again meanwhile.
-    const button = app.views.get(id)?.actions.querySelector("[data-action=menu]");
-    button?.setAttribute("aria-expanded", "false");
-    if (giveBack) button?.focus();
+    const view = app.views.get(id);
+    if (!view) return;
+    view.hasMenu = false;
+    app.refresh(id);
+    if (giveBack) view.actions.querySelector("[data-action=menu]")?.focus();
   };
   const outside = (/** @type {Event} */ event) => event.composedPath().includes(menu) || event.composedPath().includes(anchor) || close(false);
   menu.append(...items.map(([text, then]) => h("button", { type: "button", role: "menuitem", tabindex: "-1", onclick: () => (close(), then()) }, text)));
@@ -48,25 +50,29 @@ export function openMenu(app, anchor, id) {
     event.preventDefault();
     event.stopPropagation();
   });
-  anchor.setAttribute("aria-expanded", "true");
+  app.views.get(id).hasMenu = true;
+  app.refresh(id);
   anchor.addEventListener("click", (event) => (event.stopImmediatePropagation(), close()), { signal: until.signal, capture: true });
   document.addEventListener("pointerdown", outside, { signal: until.signal, capture: true });
   place(app, anchor, menu);
   /** @type {HTMLElement} */ (menu.firstElementChild).focus({ preventScroll: true });
 }
 
-function edit(/** @type {any} */ app, /** @type {any} */ comment) {
-  const view = app.views.get(comment.id);
-  view.editing = new Composer(app, { edit: comment });
+function edit(/** @type {any} */ app, /** @type {string} */ id) {
+  const view = app.views.get(id);
+  const comment = app.thread.comments.get(id);
+  if (!view || !comment) return;
+  view.editing = new Composer(app, { edit: id, text: comment.text });
   view.body.replaceChildren(view.editing.element);
   view.actions.replaceChildren();
   view.editing.focus();
 }
 
 /** Asks once more, in place. */
-function remove(/** @type {any} */ app, /** @type {any} */ comment) {
+function remove(/** @type {any} */ app, /** @type {string} */ id) {
   const { words } = app;
-  const view = app.views.get(comment.id);
+  const view = app.views.get(id);
+  if (!view) return;
   const sure = h(
     "div",
     { class: "row confirm", role: "group", "aria-label": words.say("delete_sure") },
@@ -74,16 +80,17 @@ function remove(/** @type {any} */ app, /** @type {any} */ comment) {
     button(words.say("confirm"), () => really(), { class: "danger" }),
     button(words.say("cancel"), () => (sure.remove(), view.article.focus()), { class: "quiet" }),
   );
-  view.slot.replaceChildren(sure);
+  view.slot.querySelector(".confirm")?.remove();
+  view.slot.prepend(sure);
   sure.querySelector("button")?.focus();
   const really = async () => {
     try {
-      await app.api.call("DELETE", `/v1/comments/${comment.id}`);
+      await app.api.call("DELETE", `/v1/comments/${id}`);
       sure.remove();
-      const parent = comment.parent;
-      app.thread.remove(comment.id);
-      app.refresh(comment.id);
-      if (parent) app.refresh(parent);
+      const { thread } = app;
+      const above = thread.path(id);
+      thread.total -= takeAway(thread, id);
+      for (const one of above) app.refresh(one);
       app.summary();
       app.announce(words.say("deleted_done"), true);
     } catch (error) {

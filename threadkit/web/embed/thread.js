@@ -1,34 +1,14 @@
-// The thread as this browser knows it: comments by id, their order, and what events change about them. No DOM here.
+// The thread as this browser knows it: comments by id, and their order. What changes them later is in changes.js. No DOM here.
 
-/**
- * @typedef {object} Comment
- * @property {string} id
- * @property {string} author
- * @property {string} name
- * @property {string | null} avatar
- * @property {number} karma
- * @property {string} text
- * @property {string} html
- * @property {number} up
- * @property {number} down
- * @property {number} created seconds
- * @property {number} modified seconds
- * @property {boolean} edited
- * @property {string} status
- * @property {string | null} parent whom it hangs under
- * @property {string | null} answers whom it answers, which may be deeper than it hangs
- * @property {string[]} replies
- * @property {number} more replies that are not here yet
- * @property {string | null} cursor to the next of them
- * @property {"up" | "down" | null} vote
- * @property {boolean} [sending] on its way to the server
- */
+/** @typedef {import("./comment").Comment} Comment */
 
 export const DELETED = "deleted";
 export const NOBODY = "d0000000-0000-0000-0000-000000000000";
 
 export class Thread {
-  constructor() {
+  /** @param {Record<string, string>} [page] how it is named in every call about it */
+  constructor(page = {}) {
+    this.page = page;
     /** @type {Map<string, Comment>} */
     this.comments = new Map();
     /** @type {string[]} */
@@ -37,162 +17,69 @@ export class Thread {
     this.pageId = "";
     this.version = 0;
     this.locked = false;
+    this.sort = "";
     /** @type {string | null} */
     this.next = null;
     /** @type {Set<string>} */
     this.pinned = new Set();
-    /** @type {Map<string, any>} one's own votes, see doing.js */
-    this.own = new Map();
+    /** How often all of it was loaded. */
+    this.taken = 0;
+    /** @type {any[]} what was heard since `version` */
+    this.news = [];
+    /** @type {Map<string, any>} own comments that were heard of before the answer to them */
+    this.echoes = new Map();
+    /** @type {Record<string, any>} one's own votes, as the server has them */
+    this.mine = {};
+    /** Clicks on votes, and answers to them. */
+    this.casts = 0;
+    /** @type {Map<string, {clicks: number, up: number, down: number, version: number}>} by comment: clicks without an answer, and what the server said last */
+    this.pending = new Map();
   }
 
-  /** Take an answer of `GET /v1/comments`: more of it, or all anew, where replies that were opened may stay. @param {any} answer @param {{isMore?: boolean, keepsReplies?: boolean, asked?: number}} [how] `asked`: when */
+  get query() {
+    return new URLSearchParams(this.page).toString();
+  }
+
+  /** Take an answer of `GET /v1/comments`: more of it, or all anew, and then what is kept of what was there before. @param {any} answer @param {{isMore?: boolean, sort?: string, then?: (thread: Thread, before: Map<string, Comment>) => void}} how */
   take(answer, how) {
-    /** @type {Map<string, Comment>} */
-    const before = how?.isMore ? new Map() : this.comments;
-    if (!how?.isMore) {
+    const before = this.comments;
+    const { isMore } = how;
+    const { version = 0 } = answer;
+    if (!isMore) {
       this.comments = new Map();
       this.roots = [];
+      this.taken += 1;
+      this.sort = how.sort ?? "";
+      this.total = answer.total;
+      this.updated = answer.tree.u;
       this.pinned = new Set((answer.pinned ?? []).map((/** @type {any} */ pin) => pin[0]));
+      this.locked = answer.locked ?? false;
     }
-    this.total = answer.total;
+    // What changed between the oldest answer on the screen and now is still to be asked for.
+    this.isBehind = answer.page_id === this.pageId && version < this.version;
+    if (!isMore || this.isBehind) this.version = version;
     this.pageId = answer.page_id;
-    this.version = answer.version ?? 0;
-    this.locked = answer.locked ?? false;
     this.next = answer.next ?? null;
     const added = answer.tree.c.filter((/** @type {any} */ one) => !this.comments.has(one.i));
-    for (const one of added) this.roots.push(this.#keep(one, null));
-    if (how?.keepsReplies) for (const comment of [...this.comments.values()]) this.#reopen(comment, before);
-    for (const draft of before.values()) if (draft.sending) this.#resend(draft);
-    for (const [id, own] of this.own) this.isOlder(id, how?.asked) ? Object.assign(this.comments.get(id) ?? {}, own.shown) : this.own.delete(id);
+    for (const one of added) this.roots.push(this.keep(one, null, version, before));
+    how.then?.(this, before);
     return added.map((/** @type {any} */ one) => one.i);
   }
 
-  /** Replies that were loaded by hand stay. @param {Comment} comment @param {Map<string, Comment>} before */
-  #reopen(comment, before) {
-    const old = before.get(comment.id);
-    for (const id of comment.more ? (old?.replies ?? []) : []) {
-      const reply = before.get(id);
-      if (this.comments.has(id) || !reply || reply.sending) continue;
-      this.comments.set(id, { ...reply, vote: null, replies: [], more: reply.replies.length + reply.more });
-      comment.replies.push(id);
-      comment.more -= 1;
-      comment.cursor = /** @type {Comment} */ (old).cursor;
-      this.#reopen(/** @type {Comment} */ (this.comments.get(id)), before);
-    }
-    comment.more = Math.max(0, comment.more);
-  }
-
-  /** What is on its way is in no answer yet. @param {Comment} draft */
-  #resend(draft) {
-    const list = this.siblings(draft);
-    if (!list) return;
-    this.comments.set(draft.id, draft);
-    draft.parent ? list.push(draft.id) : list.unshift(draft.id);
-    this.total += 1;
-  }
-
-  /** Take an answer of `…/replies`. @param {string} parentId @param {any} answer */
-  takeReplies(parentId, answer) {
-    const parent = this.comments.get(parentId);
-    if (!parent) return [];
-    parent.cursor = answer.next ?? null;
-    const added = [];
-    for (const one of answer.replies ?? answer.comments ?? answer.tree?.c ?? []) {
-      if (this.comments.has(one.i)) continue;
-      parent.replies.push(this.#keep(one, parentId));
-      added.push(one.i);
-    }
-    parent.more = parent.cursor ? Math.max(1, parent.more - added.length) : 0;
-    return added;
-  }
-
-  /** @param {any} wire @param {string | null} parent @returns {string} */
-  #keep(wire, parent) {
-    const before = this.comments.get(wire.i);
+  /** Keep what the server said as of a version. @param {any} wire @param {string | null} parent @param {number} [version] @param {Map<string, Comment>} [before] @returns {string} */
+  keep(wire, parent, version = this.version, before = this.comments) {
+    const id = wire.i;
+    const old = before.get(id);
     /** @type {Comment} */
-    const comment = {
-      id: wire.i,
-      author: wire.a,
-      name: wire.n,
-      avatar: wire.p,
-      karma: wire.k,
-      text: wire.t,
-      html: wire.h,
-      up: wire.u,
-      down: wire.d,
-      created: wire.x,
-      modified: wire.m,
-      edited: wire.e === true || wire.m !== wire.x,
-      status: wire.s ?? "approved",
-      parent,
-      answers: wire.q ?? null,
-      replies: [],
-      more: 0,
-      cursor: wire.rn ?? null,
-      vote: before?.vote ?? null,
-    };
-    this.comments.set(comment.id, comment);
-    comment.replies = (wire.r ?? []).map((/** @type {any} */ reply) => this.#keep(reply, comment.id));
+    const comment = { ...contentOf(wire), up: wire.u, down: wire.d, parent, replies: [], more: 0, cursor: wire.rn ?? null, vote: this.mine[id] ?? null };
+    const pending = this.pending.get(id);
+    if (pending && version >= pending.version) Object.assign(pending, { up: wire.u, down: wire.d, version });
+    if (pending) Object.assign(comment, votesOf((pending.clicks && old) || { ...comment, ...pending }));
+    if (pending?.version === version && !pending.clicks) this.pending.delete(id);
+    this.comments.set(id, comment);
+    comment.replies = (wire.r ?? []).map((/** @type {any} */ reply) => this.keep(reply, id, version, before));
     if (wire.rc !== undefined) comment.more = Math.max(0, wire.rc - comment.replies.length);
-    return comment.id;
-  }
-
-  /** One more comment. Says where it stands: the parent's id, "" for the top, null when it is known or has no place here. @param {any} wire @param {boolean} [isOwn] */
-  add(wire, isOwn = false) {
-    if (this.comments.has(wire.i)) return null;
-    const parent = wire.q ? this.comments.get(wire.q) : null;
-    if (wire.q && !parent) {
-      this.total += 1;
-      return null;
-    }
-    this.#keep(wire, parent?.id ?? null);
-    if (parent) parent.replies.push(wire.i);
-    else this.roots.unshift(wire.i);
-    if (isOwn || (wire.s ?? "approved") === "approved") this.total += 1;
-    return parent?.id ?? "";
-  }
-
-  /** The stand-in of a comment becomes the one that the server wrote. @param {string} draftId @param {any} wire */
-  settle(draftId, wire) {
-    const draft = this.comments.get(draftId);
-    if (!draft) return;
-    this.comments.delete(draftId);
-    const isThere = this.comments.has(wire.i);
-    const list = this.siblings(draft);
-    const place = list?.indexOf(draftId) ?? -1;
-    if (isThere) {
-      if (place >= 0) list?.splice(place, 1);
-      this.total -= 1;
-    } else {
-      this.#keep(wire, draft.parent);
-      if (place >= 0) list?.splice(place, 1, wire.i);
-    }
-  }
-
-  /** Take a comment away that never was. @param {string} id */
-  drop(id) {
-    const comment = this.comments.get(id);
-    if (!comment) return;
-    const list = this.siblings(comment);
-    const place = list?.indexOf(id) ?? -1;
-    if (place >= 0) list?.splice(place, 1);
-    this.comments.delete(id);
-    this.total = Math.max(0, this.total - 1);
-  }
-
-  /** Deleted: a place for its replies, or nothing. Says whether a place stays. @param {string} id */
-  remove(id) {
-    const comment = this.comments.get(id);
-    if (!comment || comment.status === DELETED) return false;
-    if (comment.replies.length || comment.more) {
-      Object.assign(comment, { status: DELETED, author: NOBODY, name: "[deleted]", avatar: null, karma: 0, text: "", html: "" });
-      return true;
-    }
-    const parent = comment.parent;
-    this.drop(id);
-    const above = parent ? this.comments.get(parent) : null;
-    if (above && above.status === DELETED && !above.replies.length && !above.more) this.drop(above.id);
-    return false;
+    return id;
   }
 
   /** From the root to a comment. @param {string} id */
@@ -219,9 +106,25 @@ export class Thread {
   depth(/** @type {string} */ id) {
     return this.path(id).length - 1;
   }
-
-  /** Whether what was asked for then may know nothing of one's own vote. @param {string} id */
-  isOlder(id, asked = 0) {
-    return asked <= (this.own.get(id)?.at ?? -1);
-  }
 }
+
+/** What a comment says, and who says it. @param {any} wire */
+export function contentOf(wire) {
+  return {
+    id: wire.i,
+    author: wire.a,
+    name: wire.n,
+    avatar: wire.p,
+    karma: wire.k,
+    text: wire.t,
+    html: wire.h,
+    created: wire.x,
+    modified: wire.m,
+    edited: wire.e === true || wire.m !== wire.x,
+    status: wire.s ?? "approved",
+    answers: wire.q ?? null,
+  };
+}
+
+/** @param {Pick<Comment, "up" | "down" | "vote">} comment */
+export const votesOf = ({ up, down, vote }) => ({ up, down, vote });

@@ -1,6 +1,6 @@
 // One comment on the screen, and how it changes. What happens on a click is decided in doing.js.
 
-import { button, cleaned, h, icon, webAddress } from "./dom.js";
+import { button, cleaned, h, icon, renew, webAddress } from "./dom.js";
 import { DELETED } from "./thread.js";
 
 const FOLD_AT = -5;
@@ -9,9 +9,11 @@ const GONE = ["pending", "rejected", "spam"];
 const ARROWS = { up: "M12 5l7 8h-4v6H9v-6H5z", down: "M12 19l-7-8h4V5h6v6h4z" };
 const DOTS = "M5 10.5a1.5 1.5 0 110 3 1.5 1.5 0 010-3zm7 0a1.5 1.5 0 110 3 1.5 1.5 0 010-3zm7 0a1.5 1.5 0 110 3 1.5 1.5 0 010-3z";
 
+/** What others say of a comment stays when it is drawn again. */
+const KEPT = ["highlight", "fresh"];
 const CARD = ["click", "focus", "pointerenter"];
 
-/** @typedef {import("./thread.js").Comment} Comment */
+/** @typedef {import("./comment").Comment} Comment */
 
 export class CommentView {
   /** @param {any} app the element @param {Comment} comment */
@@ -20,6 +22,7 @@ export class CommentView {
     this.id = comment.id;
     this.isFolded = comment.up - comment.down <= FOLD_AT;
     this.isCollapsed = false;
+    this.hasMenu = false;
     /** @type {any} the composer in which it is being changed */
     this.editing = null;
     this.list = h("ol", { class: "replies", role: "list" });
@@ -44,18 +47,18 @@ export class CommentView {
 
   /** @param {Comment} comment */
   update(comment) {
-    const { app } = this;
+    const { app, article } = this;
     const depth = app.thread.depth(comment.id);
     const focused = this.actions.contains(app.shadowRoot.activeElement) ? app.shadowRoot.activeElement.dataset.action : null;
     this.element.classList.toggle("deep", depth >= DEEPEST_INDENT);
     this.element.classList.toggle("root", depth === 0);
-    this.article.className = `comment ${comment.status} ${comment.sending ? "sending" : ""}`;
-    this.article.setAttribute("aria-label", app.words.say("comment_by", { name: app.words.name(comment.name) }));
-    this.head.replaceChildren(...this.#head(comment));
+    article.className = ["comment", comment.status, comment.sending && "sending", ...KEPT.filter((name) => article.classList.contains(name))].filter(Boolean).join(" ");
+    article.setAttribute("aria-label", app.words.say("comment_by", { name: app.words.name(comment.name) }));
+    renew(this.head, this.#head(comment));
     if (!this.editing) this.#body(comment);
-    this.actions.replaceChildren(...(comment.status === DELETED || this.editing || this.isHidden(comment) ? [] : this.#actions(comment)));
+    renew(this.actions, comment.status === DELETED || this.editing || this.isHidden(comment) ? [] : this.#actions(comment));
     this.replies(comment);
-    if (focused) this.actions.querySelector(`[data-action="${focused}"]`)?.focus({ preventScroll: true });
+    if (focused && !app.shadowRoot.activeElement) this.actions.querySelector(`[data-action="${focused}"]`)?.focus({ preventScroll: true });
   }
 
   isHidden(/** @type {Comment} */ comment) {
@@ -68,12 +71,9 @@ export class CommentView {
     const here = comment.replies.length;
     this.list.hidden = this.isCollapsed || here === 0;
     const parts = [];
-    if (here && this.isCollapsed) parts.push(button(words.say("show_replies", { n: here + comment.more }), () => this.collapse(false), { class: "quiet", "aria-expanded": "false" }));
-    else if (comment.more) {
-      const show = button(words.say("more_replies", { n: comment.more }), () => this.app.do("loadReplies", this.id, show), { class: "quiet" });
-      parts.push(show);
-    }
-    this.more.replaceChildren(...parts);
+    if (here && this.isCollapsed) parts.push(button(words.say("show_replies", { n: here + comment.more }), () => this.collapse(false), { class: "quiet", "aria-expanded": "false", "data-action": "expand" }));
+    else if (comment.more) parts.push(button(words.say("more_replies", { n: comment.more }), (event) => this.app.do("loadReplies", this.id, event.currentTarget), { class: "quiet", "data-action": "more" }));
+    renew(this.more, parts);
   }
 
   collapse(/** @type {boolean} */ isCollapsed) {
@@ -101,7 +101,7 @@ export class CommentView {
     ].filter(Boolean);
     const link = h(
       "a",
-      { href: `#comment-${comment.id}`, class: "time", title: words.date(comment.created), onclick: (/** @type {Event} */ event) => app.follow(event, comment.id) },
+      { href: `#comment-${comment.id}`, class: "time", "data-action": "link", title: words.date(comment.created), onclick: (/** @type {Event} */ event) => app.follow(event, comment.id) },
       h("time", { datetime: new Date(comment.created * 1000).toISOString() }, words.ago(comment.created)),
     );
     const answers = comment.answers && comment.answers !== comment.parent ? app.thread.comments.get(comment.answers) : null;
@@ -109,7 +109,7 @@ export class CommentView {
       avatar(app, comment),
       h(
         "button",
-        { type: "button", class: "name", part: "name", ...Object.fromEntries(CARD.map((what) => [`on${what}`, (/** @type {Event} */ event) => app.do("showCard", event.currentTarget, event, comment)])) },
+        { type: "button", class: "name", part: "name", "data-action": comment.author, ...Object.fromEntries(CARD.map((what) => [`on${what}`, (/** @type {Event} */ event) => app.do("showCard", event.currentTarget, event, comment)])) },
         h("bdi", null, name),
       ),
       ...badges.map((badge) => h("span", { class: `badge ${/** @type {any} */ (badge)[1]}`, part: "badge" }, /** @type {any} */ (badge)[0])),
@@ -122,15 +122,14 @@ export class CommentView {
   /** @param {Comment} comment */
   #body(comment) {
     const { words } = this.app;
-    if (comment.status === DELETED) this.body.replaceChildren();
-    else if (this.isHidden(comment)) {
-      const show = () => {
-        this.isFolded = false;
-        this.update(comment);
-        this.article.focus();
-      };
-      this.body.replaceChildren(h("span", { class: "muted" }, words.say("folded")), " ", button(words.say("show"), show, { class: "quiet" }));
-    } else this.body.replaceChildren(cleaned(comment.html));
+    const show = () => {
+      this.isFolded = false;
+      this.app.refresh(this.id);
+      this.article.focus();
+    };
+    if (comment.status === DELETED) renew(this.body, []);
+    else if (this.isHidden(comment)) renew(this.body, [h("span", { class: "muted" }, words.say("folded")), button(words.say("show"), show, { class: "quiet", "data-action": "show" })]);
+    else renew(this.body, [...cleaned(comment.html).childNodes]);
   }
 
   /** @param {Comment} comment */
@@ -164,7 +163,7 @@ export class CommentView {
           "data-testid": "comment-menu",
           "data-action": "menu",
           "aria-haspopup": "menu",
-          "aria-expanded": "false",
+          "aria-expanded": String(this.hasMenu),
           "aria-label": words.say("menu"),
           onclick: (/** @type {Event} */ event) => app.do("openMenu", event.currentTarget, comment.id),
         },
