@@ -36,9 +36,15 @@ async def list_pages(services: Services, wanted: str, limit: int, as_json: bool)
         print_json(found)
         return
     print_table(
-        ["comments", "last written", "locked", "address", "title"],
+        ["comments", "last written", "locked", "address or id", "title"],
         [
-            [str(one.comments), iso(one.updated_ms), "yes" if one.locked else "", one.url, one.title or ""]
+            [
+                str(one.comments),
+                iso(one.updated_ms),
+                "yes" if one.locked else "",
+                one.url or one.page_id,
+                one.title or "",
+            ]
             for one in found
         ],
         empty="Nobody has written anything yet.",
@@ -47,42 +53,42 @@ async def list_pages(services: Services, wanted: str, limit: int, as_json: bool)
 
 @page.command("lock")
 @site_option
-@click.argument("url")
+@click.argument("page")
 @click.option("--open", "is_open", is_flag=True, help="Open it again.")
 @store_options
 @with_services
-async def lock(services: Services, wanted: str, url: str, is_open: bool) -> None:
-    """Let nobody write on a page, whether it has comments yet or not."""
+async def lock(services: Services, wanted: str, page: str, is_open: bool) -> None:
+    """Let nobody write on a page, whether it has comments yet or not. PAGE is its address or its id."""
     site = await find_site(services, wanted)
-    found = await services.pages.lock_address(site, url, locked=not is_open)
-    out.print(f"{found.page.url} is {'locked' if found.page.locked else 'open'}.")
+    found = await services.pages.lock_named(site, page, locked=not is_open)
+    out.print(f"{found.page.url or page} is {'locked' if found.page.locked else 'open'}.")
 
 
 @page.command("move")
 @site_option
-@click.argument("old_url")
+@click.argument("page")
 @click.argument("new_url")
 @click.option("--title", help="The page's new title.")
 @json_option
 @store_options
 @with_services
-async def move(services: Services, wanted: str, old_url: str, new_url: str, title: str | None, as_json: bool) -> None:
-    """An article has a new address: take its comments along. The old address keeps working."""
+async def move(services: Services, wanted: str, page: str, new_url: str, title: str | None, as_json: bool) -> None:
+    """An article has a new address: take its comments along. The old address keeps working. PAGE is that or the page's id."""
     site = await find_site(services, wanted)
-    _tell(await services.pages.move(site, old_url, new_url, title=title), as_json, "The thread is now at {url}.")
+    _tell(await services.pages.move(site, page, new_url, title=title), as_json, "The thread is now at {url}.")
 
 
 @page.command("merge")
 @site_option
-@click.argument("from_url")
-@click.argument("into_url")
+@click.argument("from_page")
+@click.argument("into_page")
 @json_option
 @store_options
 @with_services
-async def merge(services: Services, wanted: str, from_url: str, into_url: str, as_json: bool) -> None:
-    """Put the comments of one page into another's thread. Interrupted, say it again and it goes on."""
+async def merge(services: Services, wanted: str, from_page: str, into_page: str, as_json: bool) -> None:
+    """Put the comments of one page into another's thread. Each is an address or an id. Interrupted, say it again and it goes on."""
     site = await find_site(services, wanted)
-    done = await services.pages.merge(site, from_url, into_url)
+    done = await services.pages.merge(site, from_page, into_page)
     _tell(done, as_json, "{comments_moved} comments moved to {url}.")
 
 

@@ -44,7 +44,7 @@ from threadkit.comments.scripts import (
 from threadkit.comments.snapshots import Snapshots
 from threadkit.comments.tree import DEEPEST, is_visible, may_know_of
 from threadkit.ids import CommentId, PageId, SiteId, UserId, new_uuid
-from threadkit.pages.model import Page, PageNotFound, PageRef, normal_url
+from threadkit.pages.model import Page, PageNotFound, PageRef
 from threadkit.pages.queries import MOST_MOVES, PageQueries
 from threadkit.pages.service import PageService
 from threadkit.ratelimit.quotas import Quotas, of_user
@@ -411,7 +411,7 @@ class CommentService:
             id=CommentId(new_uuid()),
             site_id=site.id,
             page_id=page_id,
-            page_url=normal_url(draft.page_url or "", drop_tracking=site.settings.drop_tracking_parameters),
+            page_url=self._pages.address(site, draft.page_url or ""),
             author_id=author.id if author else ANONYMOUS_USER,
             author_name=author.user.name if author else " ".join((draft.author_name or "").split()),
             author_avatar=author.user.avatar_url if author else None,

@@ -50,6 +50,12 @@ class PageHasComments(Conflict):
     code = "page_has_comments"
 
 
+class PageElsewhere(Invalid):
+    """{url} is not on this site's domain or one of its origins."""
+
+    code = "page_elsewhere"
+
+
 class PagesAreOne(Conflict):
     """Both addresses lead to the same thread already."""
 
@@ -109,6 +115,11 @@ def normal_url(url: str, *, drop_tracking: bool) -> str:
         query = urlencode(kept)
     # http and https of one address are one page: sites move from one to the other and keep their comments.
     return urlunsplit(("https", netloc, parts.path or "/", query, ""))
+
+
+def is_followed(address: str) -> bool:
+    """Whether a browser would go where this says. Other texts name a page and lead nowhere."""
+    return address.lower().startswith(("http:", "https:"))
 
 
 def page_id_of(site_id: SiteId, url: str) -> PageId:

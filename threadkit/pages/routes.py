@@ -30,6 +30,11 @@ class Posting(Struct):
     disabled: bool
 
 
+class Address(Struct):
+    url: PageUrl
+    title: Annotated[str, Meta(max_length=500)] | None = None
+
+
 class PageItem(Struct):
     page_id: PageId
     url: str
@@ -105,4 +110,16 @@ async def set_page_posting(
     return data
 
 
-router = Router("/", route_handlers=[counts, list_pages, page_posting, set_page_posting], tags=["Pages"])
+@put("/admin/pages/{page_id:str}/address", guards=[requires_admin], summary="Set where a page leads")
+async def set_page_address(
+    page_id: FromPath[str], data: JSONBody[Address], site: NamedDependency[Site], services: NamedDependency[Services]
+) -> PageItem:
+    """Notices, lists and feeds lead there. It must be on the site's domain or one of its origins. The page is found as
+    before; to have it found at the new address too, move it."""
+    wanted = as_id(PageId, page_id)
+    return PageItem.of(wanted, await services.pages.set_address(site, wanted, data.url, title=data.title))
+
+
+router = Router(
+    "/", route_handlers=[counts, list_pages, page_posting, set_page_posting, set_page_address], tags=["Pages"]
+)

@@ -10,10 +10,20 @@ from threadkit.comments.model import Comment
 from threadkit.comments.queries import CommentQueries
 from threadkit.comments.snapshots import Snapshots
 from threadkit.ids import CommentId, PageId, SiteId, UserId
-from threadkit.pages.model import PageHasComments, PageNotFound, PagesAreOne, normal_url, page_id_of
+from threadkit.pages.model import (
+    Page,
+    PageElsewhere,
+    PageHasComments,
+    PageNotFound,
+    PageRef,
+    PagesAreOne,
+    is_followed,
+    normal_url,
+    page_id_of,
+)
 from threadkit.pages.queries import FoundPage, PageQueries
 from threadkit.pages.scripts import LeadElsewhere, LockPage, MoveComments, MoveVotes, RenamePage
-from threadkit.sites.model import Site
+from threadkit.sites.model import PageRule, Site
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 
@@ -39,6 +49,7 @@ class PageService:
         queries: PageQueries,
         comment_queries: CommentQueries,
         snapshots: Snapshots,
+        rule: PageRule,
     ) -> None:
         self._redis = redis
         self._keys = keys
@@ -46,6 +57,7 @@ class PageService:
         self._comment_queries = comment_queries
         self._snapshots = snapshots
         self._clock = clock
+        self._rule = rule
         self._lock_page = LockPage(redis, keys)
         self._lead_elsewhere = LeadElsewhere(redis, keys)
         self._rename_page = RenamePage(redis, keys)
@@ -57,21 +69,43 @@ class PageService:
         await self._lock_page(site.id, found.id, locked=locked, by=by, now_ms=self._clock.now_ms())
         self._snapshots.outdate(found.id)
 
-    async def lock_address(self, site: Site, url: str, *, locked: bool) -> FoundPage:
+    def address(self, site: Site, url: str) -> str:
+        """The address of a page as it is kept: nothing for one that leads away from the site, where notices, lists and
+        feeds would send people."""
+        address = normal_url(url, drop_tracking=site.settings.drop_tracking_parameters)
+        return address if not is_followed(address) or self._rule.allows(address, site) else ""
+
+    async def id_of(self, site: Site, page: str) -> PageId:
+        """Which page a command means: by its address, by the site's own id for it, or by ours."""
+        at_address = page_id_of(site.id, _normal(site, page))
+        if "://" in page:
+            return at_address
+        by_name = await self._queries.id_of(site, PageRef(None, page))
+        is_known = [(await self._queries.now(site.id, one)).page.site_id for one in (at_address, by_name)]
+        return by_name if is_known[1] and not is_known[0] else at_address
+
+    async def lock_named(self, site: Site, page: str, *, locked: bool) -> FoundPage:
         """Also a page on which nobody wrote yet."""
-        address = _normal(site, url)
-        found = await self._queries.now(site.id, page_id_of(site.id, address))
+        found = await self._queries.now(site.id, await self.id_of(site, page))
+        address = self._own_address(site, page) if not found.page.site_id else ""
         await self._lock_page(site.id, found.id, locked=locked, by=None, now_ms=self._clock.now_ms(), url=address)
         self._snapshots.outdate(found.id)
         return await self._queries.now(site.id, found.id)
 
-    async def move(self, site: Site, old_url: str, new_url: str, *, title: str | None = None) -> Moved:
+    async def set_address(self, site: Site, page_id: PageId, url: str, *, title: str | None = None) -> Page:
+        """Where a page leads from notices, lists and feeds. Its thread stays where it is found."""
+        found = await self._queries.existing(site.id, page_id)
+        await self._rename_page(site.id, found.id, url=self._own_address(site, url), title=title)
+        self._snapshots.drop(found.id)
+        return (await self._queries.existing(site.id, found.id)).page
+
+    async def move(self, site: Site, page: str, new_url: str, *, title: str | None = None) -> Moved:
         """An article has a new address: its thread is found there from now on, and at the old one too.
 
         The thread stays where it is; the new address leads to it. So this is quick however large the thread, and can
         be repeated after a crash."""
-        address = _normal(site, new_url)
-        source = await self._queries.existing(site.id, page_id_of(site.id, _normal(site, old_url)))
+        address = self._own_address(site, new_url)
+        source = await self._queries.existing(site.id, await self.id_of(site, page))
         before = await self._before(site, page_id_of(site.id, address), source.id)
         if before and before[-1].page.moved_to is None and before[-1].page.comments:
             raise PageHasComments(url=address)
@@ -80,13 +114,14 @@ class PageService:
         self._snapshots.drop(source.id)
         return Moved(source.id, address, moved)
 
-    async def merge(self, site: Site, from_url: str, into_url: str) -> Moved:
+    async def merge(self, site: Site, from_page: str, into_page: str) -> Moved:
         """Two threads become one: every comment and vote of the first goes to the second, and its address leads there.
 
         Interrupted, it can be said again and goes on. Meanwhile what is written at either address goes to the second.
         """
-        into = await self._queries.existing(site.id, page_id_of(site.id, _normal(site, into_url)))
-        source = await self._queries.by_id(site.id, from_id := page_id_of(site.id, _normal(site, from_url)))
+        into = await self._queries.existing(site.id, await self.id_of(site, into_page))
+        from_id = await self.id_of(site, from_page)
+        source = await self._queries.by_id(site.id, from_id)
         if source is None:
             raise PageNotFound
         before = await self._before(site, from_id, into.id)
@@ -94,6 +129,12 @@ class PageService:
             raise PagesAreOne
         moved = await self._pour(site, before, into, source.url, into.page.url)
         return Moved(into.id, into.page.url, moved)
+
+    def _own_address(self, site: Site, url: str) -> str:
+        address = self.address(site, url)
+        if not address:
+            raise PageElsewhere(url=url)
+        return address
 
     async def bring(self, site_id: SiteId, comment: Comment) -> bool:
         """Take a comment and all above it to where their pages lead; says whether there was something to take. The merge

@@ -45,7 +45,13 @@ def build_reading(base: Base, accounts: Accounts) -> Reading:
         comment_search=CommentSearch(redis=redis, keys=keys, queries=comments),
         page_queries=pages,
         pages=PageService(
-            redis=redis, keys=keys, clock=clock, queries=pages, comment_queries=comments, snapshots=snapshots
+            redis=redis,
+            keys=keys,
+            clock=clock,
+            queries=pages,
+            comment_queries=comments,
+            snapshots=snapshots,
+            rule=base.page_rule,
         ),
         snapshots=snapshots,
         threads=ThreadReader(

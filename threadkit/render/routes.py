@@ -239,7 +239,11 @@ async def _feed(services: Services, site: Site, page_url: str | None, page_id: s
             site.id, await services.page_queries.id_of(site, PageRef(page_url, page_id))
         )
         feed.page_id = found.id
-        feed.page = found.page if found.page.site_id else Page(site_id=site.id, url=page_url or "")
+        feed.page = (
+            found.page
+            if found.page.site_id
+            else Page(site_id=site.id, url=services.pages.address(site, page_url or ""))
+        )
     feed.comments = await services.feed_queries.newest(site.id, feed.page_id)
     feed.pages = await services.feed_queries.pages(site.id, [comment.page_id for comment in feed.comments])
     return feed

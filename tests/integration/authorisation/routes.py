@@ -115,6 +115,7 @@ ROUTES = {
     ("GET", "/v1/admin/sites/{site_id}/pages"): "moderator",
     ("GET", "/v1/admin/pages/{page_id}/posting"): "admin",
     ("PUT", "/v1/admin/pages/{page_id}/posting"): "admin",
+    ("PUT", "/v1/admin/pages/{page_id}/address"): "admin",
     ("POST", "/v1/comments/{comment_id}/report"): "writer",
     ("POST", "/v1/users/{user_id}/ban"): "moderator",
     ("GET", "/v1/moderation/queue"): "moderator",

@@ -338,6 +338,12 @@ _PAGES = [
         [("any", "missing", 404), ("any", "any", 200)],
         body={"disabled": True},
     ),
+    Row(
+        "PUT /v1/admin/pages/{page_id}/address",
+        PAGE,
+        [("any", "missing", 404), ("any", "any", 200)],
+        body={"url": "http://localhost/article"},
+    ),
     Row("GET /v1/admin/pages/{page_id}/views", PAGE, [("any", "missing", 404), ("any", "any", 200)]),
     Row(
         "POST /v1/comments",

@@ -60,7 +60,7 @@ async def comment(world: World, state: str) -> Thing:
                 await write(bob, "below", url=url, under=[comment_id])
             await _done(author.call("DELETE", f"/v1/comments/{comment_id}"))
         case "locked":
-            await services.pages.lock_address(site, url, locked=True)
+            await services.pages.lock_named(site, url, locked=True)
         case "moved":
             await services.pages.move(site, url, f"{url}/new")
         case "reported":
@@ -119,7 +119,7 @@ async def page(world: World, state: str) -> Thing:
     if state != "missing":
         await write(world.people["ada"], "something", url=url)
     if state == "locked":
-        await world.app.services.pages.lock_address(site, url, locked=True)
+        await world.app.services.pages.lock_named(site, url, locked=True)
     if state == "moved":
         await world.app.services.pages.move(site, url, f"{url}/new")
     return thing

@@ -11,7 +11,7 @@ from tests.integration.comments.test_comments import write
 from tests.make import ManualClock
 from tests.people import Person, create, post
 from threadkit.app import Application
-from threadkit.pages.model import PageHasComments, PageNotFound, PagesAreOne
+from threadkit.pages.model import PageElsewhere, PageHasComments, PageNotFound, PagesAreOne
 from threadkit.sites.model import NewSite
 from threadkit.sites.roles import Role
 
@@ -368,7 +368,7 @@ async def test_a_locked_page_says_so_and_takes_nothing(
 async def test_a_page_can_be_locked_before_anybody_wrote(
     app: Application, http: httpx.AsyncClient, new_site: NewSite
 ) -> None:
-    await app.services.pages.lock_address(new_site.site, OLD, locked=True)
+    await app.services.pages.lock_named(new_site.site, OLD, locked=True)
     answer = await post(http, new_site, "/v1/comments", {"page_url": OLD, "content": "first!", "author_name": "eve"})
     assert answer.status_code == 403
     assert (await read(http, new_site, page_url=OLD))["locked"] is True
@@ -406,3 +406,80 @@ async def test_lists_name_the_address_a_page_has_now(
     await app.services.pages.move(new_site.site, OLD, NEW)
     (item,) = (await ada.call("GET", "/v1/users/me/comments")).json()["comments"]
     assert item["page_url"] == NEW
+
+
+@pytest.mark.parametrize(
+    "lure",
+    [
+        "https://evil.example/login",
+        "HTTPS://Evil.example:443/login",
+        "https://blog.example.org@evil.example/",
+        "https://blog.example.org.evil.example/",
+        "http:/\\evil.example",
+        "https:///evil.example/login",
+    ],
+)
+@pytest.mark.parametrize("name", ["article-1", None])
+async def test_a_page_leads_nowhere_but_to_its_own_site_whoever_writes_first(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, lure: str, name: str | None
+) -> None:
+    eve, mo = await create(http, new_site, "eve"), await staff(app, http, new_site, "mo", Role.MODERATOR)
+    place = {"page_url": lure} | ({"page_id": name} if name else {})
+    root = (await eve.call("POST", "/v1/comments", {"content": "first!", "title": "Sign in", **place})).json()[
+        "comment"
+    ]
+    reply = {"content": "and then?", "parent_path": [root["i"]], **place}
+    assert (await mo.call("POST", "/v1/comments", reply)).status_code == 200
+    await app.services.outbox.drain()
+    await eve.call("POST", f"/v1/comments/{root['i']}/report", {})
+    asked: dict[str, str] = {"page_id": name} if name else {"page_url": lure}
+    seen = [
+        await eve.call("GET", "/v1/notifications"),
+        await eve.call("GET", "/v1/users/me/comments"),
+        await mo.call("GET", f"/v1/admin/sites/{new_site.site.id}/pages"),
+        await mo.call("GET", f"/v1/admin/sites/{new_site.site.id}/comments"),
+        await http.get("/v1/feed.rss", params={"key": new_site.site.api_key_public}),
+        await http.get("/v1/feed.atom", params={"key": new_site.site.api_key_public} | asked),
+    ]
+    assert [answer.status_code for answer in seen] == [200] * 6
+    for answer in seen:
+        assert "evil.example" not in answer.text.lower(), answer.text
+    assert (await read(http, new_site, **asked))["total"] == 2
+
+
+async def test_a_named_page_has_the_first_address_that_is_the_sites_and_owners_can_set_another(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada, boss = await create(http, new_site, "ada"), await staff(app, http, new_site, "boss", Role.ADMIN)
+    for url in ("https://evil.example/", OLD, NEW):
+        await ada.call("POST", "/v1/comments", {"content": "hi", "page_id": "article-1", "page_url": url})
+    path = f"/v1/admin/sites/{new_site.site.id}/pages"
+    (page,) = (await boss.call("GET", path)).json()["pages"]
+    assert page["url"] == OLD
+    address = f"/v1/admin/pages/{page['page_id']}/address"
+    changed = await boss.call("PUT", address, {"url": NEW, "title": "An article"})
+    assert (changed.json()["url"], changed.json()["title"]) == (NEW, "An article")
+    elsewhere = await boss.call("PUT", address, {"url": "https://evil.example/"})
+    assert (elsewhere.status_code, elsewhere.json()["code"]) == (400, "page_elsewhere")
+    items = (await ada.call("GET", "/v1/users/me/comments")).json()["comments"]
+    assert {item["page_url"] for item in items} == {NEW}
+    assert await texts(http, new_site, page_url=NEW) == [], "found by its name, as before"
+
+
+async def test_commands_know_pages_by_their_ids_too(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    ada, pages, site = await create(http, new_site, "ada"), app.services.pages, new_site.site
+    for name in ("one", "two", "three"):
+        await ada.call("POST", "/v1/comments", {"content": name, "page_id": name})
+    ours = (await read(http, new_site, page_id="three"))["page_id"]
+    assert (await pages.lock_named(site, "one", locked=True)).page.locked
+    assert (await read(http, new_site, page_id="one"))["locked"] is True
+    await pages.lock_named(site, "one", locked=False)
+    await pages.merge(site, "two", "one")
+    await pages.merge(site, ours, "one")
+    await pages.move(site, "one", NEW)
+    assert sorted(await texts(http, new_site, page_url=NEW)) == ["one", "three", "two"]
+    assert sorted(await texts(http, new_site, page_id="two")) == ["one", "three", "two"]
+    with pytest.raises(PageElsewhere):
+        await pages.move(site, "one", "https://evil.example/")

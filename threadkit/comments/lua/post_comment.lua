@@ -62,8 +62,10 @@ redis.call('ZADD', KEYS[11], ARGV[3], ARGV[1])
 redis.call('ZADD', KEYS[12], ARGV[3], ARGV[1])
 if ARGV[10] ~= '0' then redis.call('SET', KEYS[16], ARGV[1], 'EX', ARGV[10]) end
 if ARGV[5] == 'listed' then
-  -- What nobody sees leaves nothing on the page, and the first to write gives it its title.
+  -- What nobody sees leaves nothing on the page, and the first to write gives it its title, and its address if that is
+  -- one of the site's.
   local page = cjson.decode(ARGV[6])
+  if redis.call('HGET', KEYS[2], 'url') == '' then redis.call('HDEL', KEYS[2], 'url') end
   for i = 1, #page, 2 do redis.call('HSETNX', KEYS[2], page[i], page[i + 1]) end
   redis.call('ZADD', KEYS[3], ARGV[3], ARGV[1])
   redis.call('ZADD', KEYS[4], 0, ARGV[1])
