@@ -15,6 +15,8 @@ DAY_MS = 86_400_000
 KEPT_S = 90 * 86_400
 DAYS_VISITORS_KEPT_S = 2 * 86_400  # their number is kept like the others
 MOST_DAYS = 90
+MOST_UNWRITTEN = 10_000  # anybody can look at addresses that nobody else has ever seen
+ENOUGH_VISITORS = 3
 MOST_MONTHS = 4  # 90 days touch no more
 
 # The address of the connection, what proxies say about it, and the user agent; see visitors.py.
@@ -24,12 +26,25 @@ Visitor = tuple[str | None, bytes, bytes, bytes]
 class Gathered:
     """What happened on one site on one day and is not in the store yet. Plain fields: the fast lane adds to them."""
 
-    __slots__ = ("comments", "connections", "day", "keys", "pageviews", "requests", "site_id", "views", "visitors")
+    __slots__ = (
+        "comments",
+        "connections",
+        "day",
+        "keys",
+        "pageviews",
+        "requests",
+        "seen_by",
+        "site_id",
+        "views",
+        "visitors",
+    )
 
     def __init__(self, site_id: SiteId, day: str) -> None:
         self.site_id = site_id
         self.day = day
         self.views: dict[PageId, int] = {}
+        self.seen_by: dict[PageId, Visitor] = {}
+        """The first who looked at each of these pages."""
         self.visitors: set[Visitor] = set()
         self.comments = 0
         self.pageviews = 0
@@ -52,6 +67,8 @@ class Batch(Struct, frozen=True):
     day: str
     usage: tuple[int, int, int, int]
     views: dict[PageId, int]
+    seen_by: list[str]
+    """One visitor for each of these pages, in their order."""
     visitors: list[str]
     keys: dict[KeyKind, int]
 
@@ -85,6 +102,11 @@ class DayOfUse(Struct):
 class DayOfViews(Struct):
     date: str
     views: int
+
+
+def views_in(written: str | None, unwritten: str | None) -> int:
+    """How often a page was viewed, from its own number and from before anybody wrote there."""
+    return int(written or 0) + int((unwritten or "0").partition(" ")[0])
 
 
 def day_of(ms: int) -> str:

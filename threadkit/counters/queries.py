@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 
 from threadkit.clock import Clock
-from threadkit.counters.model import MOST_DAYS, MOST_MONTHS, DayOfUse, DayOfViews, MonthOfUse, last_days, last_months
+from threadkit.counters.model import (
+    MOST_DAYS,
+    MOST_MONTHS,
+    DayOfUse,
+    DayOfViews,
+    MonthOfUse,
+    last_days,
+    last_months,
+    views_in,
+)
 from threadkit.ids import PageId, SiteId
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
@@ -17,14 +26,18 @@ class CounterQueries:
 
     async def views(self, site_id: SiteId, page_id: PageId) -> int:
         """How often a page was viewed, ever."""
-        return int(await self._redis.get(self._keys.site(site_id).page_views(page_id)) or 0)
+        return (await self.views_of(site_id, [page_id]))[0]
 
     async def views_of(self, site_id: SiteId, page_ids: Sequence[PageId]) -> list[int]:
         """The same for many pages, in their order, in one round trip."""
         if not page_ids:
             return []
         keys = self._keys.site(site_id)
-        return [int(found or 0) for found in await self._redis.mget([keys.page_views(page_id) for page_id in page_ids])]
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.mget([keys.page_views(page_id) for page_id in page_ids])
+            pipe.hmget(keys.unwritten_views(), list(page_ids))
+            written, unwritten = await pipe.execute()
+        return [views_in(one, other) for one, other in zip(written, unwritten, strict=True)]
 
     async def views_by_day(self, site_id: SiteId, page_id: PageId, *, days: int) -> list[DayOfViews]:
         """The last days in UTC, newest first, those without a view too."""

@@ -54,7 +54,8 @@ async def page_views(
     days: Annotated[int, QueryParameter(ge=1, le=MOST_DAYS)] = 30,
     page_url: Annotated[str | None, QueryParameter(min_length=1, max_length=LONGEST_URL)] = None,
 ) -> PageViews:
-    """In all, and by day of UTC, newest first. A page that nobody wrote on yet is found only with its `page_url`."""
+    """In all, and by day of UTC, newest first. A page that nobody wrote on yet is found only with its `page_url`,
+    and has no days: only of so many pages a number is kept, since anybody can look at any address."""
     wanted = as_id(PageId, page_id)
     queries = services.counter_queries
     # On a single server the keys of pages do not say whose they are, so it has to be shown some other way.

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from redis.exceptions import NoScriptError, RedisError
 
-from threadkit.counters.model import DAYS_VISITORS_KEPT_S, KEPT_S, KEY_KINDS, Batch
+from threadkit.counters.model import (
+    DAYS_VISITORS_KEPT_S,
+    ENOUGH_VISITORS,
+    KEPT_S,
+    KEY_KINDS,
+    MOST_UNWRITTEN,
+    Batch,
+)
 from threadkit.storage.client import Commands
 from threadkit.storage.keys import Keys
 from threadkit.storage.lua import KeyedScript
@@ -51,12 +58,14 @@ class AddCounts(KeyedScript):
         month = [keys.usage(batch.month), keys.visitors(batch.month)]
         day = [keys.usage_on(batch.day), keys.visitors_on(batch.day)]
         found = [keys.tally_mark(self._worker), *month, keys.viewed_pages(), keys.key_uses(), *day]
+        found.append(keys.unwritten_views())
         for page_id in batch.views:
-            found += [keys.page_views(page_id), keys.page_views_on(page_id, batch.day)]
+            found += [keys.page(page_id), keys.page_views(page_id), keys.page_views_on(page_id, batch.day)]
         return found
 
     def _args_of(self, batch: Batch) -> list[str | int]:
         front: list[str | int] = [batch.number, MARK_KEPT_S, KEPT_S, self._begin_with, len(batch.views)]
         uses = [batch.keys.get(kind, 0) for kind in KEY_KINDS]
-        views: list[str | int] = [*batch.views.values(), *batch.views]
-        return [*front, *batch.usage, *uses, DAYS_VISITORS_KEPT_S, *views, *batch.visitors]
+        views: list[str | int] = [*batch.views.values(), *batch.views, *batch.seen_by]
+        bounds = [DAYS_VISITORS_KEPT_S, MOST_UNWRITTEN, ENOUGH_VISITORS]
+        return [*front, *batch.usage, *uses, *bounds, *views, *batch.visitors]

@@ -86,12 +86,6 @@ class Tally:
                 return
         gathered = self._of(site_id)
         gathered.pageviews += 1
-        views = gathered.views
-        so_far = views.get(page_id)
-        if so_far is not None:
-            views[page_id] = so_far + 1
-        else:
-            self._first_view(views, page_id)
         # A proxy's word is looked at when the visitor is hashed; cut, so that nobody can fill the memory with it.
         visitor = (
             client[0] if client else None,
@@ -99,6 +93,12 @@ class Tally:
             headers.get(b"x-real-ip", b"")[:LONGEST_ADDRESSES],
             agent,
         )
+        views = gathered.views
+        so_far = views.get(page_id)
+        if so_far is not None:
+            views[page_id] = so_far + 1
+        else:
+            self._first_view(gathered, page_id, visitor)
         if visitor not in gathered.visitors:
             self._first_visit(gathered.visitors, visitor)
 
@@ -199,6 +199,7 @@ class Tally:
         gathered = line[0]
         month = month_of(gathered.day)
         views = dict(_some(gathered.views, PAGES_A_BATCH))
+        seen_by = [gathered.seen_by.pop(page_id) for page_id in views]
         for page_id in views:
             del gathered.views[page_id]
         visitors = [gathered.visitors.pop() for _ in range(min(most_visitors, len(gathered.visitors)))]
@@ -209,6 +210,7 @@ class Tally:
             gathered.day,
             gathered.usage(),
             views,
+            [self._visitors.member(site_id, month, visitor) for visitor in seen_by],
             [self._visitors.member(site_id, month, visitor) for visitor in visitors],
             gathered.keys,
         )
@@ -255,11 +257,12 @@ class Tally:
         verdict = self._bots[agent] = is_bot(agent)
         return verdict
 
-    def _first_view(self, views: dict[PageId, int], page_id: PageId) -> None:
+    def _first_view(self, gathered: Gathered, page_id: PageId, visitor: Visitor) -> None:
         if self._pages_held >= MOST_PAGES:
             self.lost_views += 1
             return
-        views[page_id] = 1
+        gathered.views[page_id] = 1
+        gathered.seen_by[page_id] = visitor
         self._pages_held += 1
         if self._pages_held == MOST_PAGES // 2:
             self._wake.set()

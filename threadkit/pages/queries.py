@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from threadkit.comments.model import CommentNotFound
+from threadkit.counters.model import views_in
 from threadkit.ids import PageId, SiteId
 from threadkit.pages.model import Page, PageLocked, PageNotFound, PageRef
 from threadkit.sites.model import Site
@@ -84,10 +85,11 @@ class PageQueries:
             async with self._redis.pipeline(transaction=False) as pipe:
                 pipe.hgetall(keys.page(page_id))
                 pipe.get(keys.page_views(page_id))
+                pipe.hget(keys.unwritten_views(), page_id)
                 if company is not None:
                     company.put(pipe)
-                fields, views, *answers = await pipe.execute(raise_on_error=company is None)
-            for answer in (fields, views):
+                fields, views, unwritten, *answers = await pipe.execute(raise_on_error=company is None)
+            for answer in (fields, views, unwritten):
                 if isinstance(answer, Exception):
                     raise answer
             if company is not None:
@@ -95,7 +97,7 @@ class PageQueries:
                 company = None
             if fields.get("site_id") == site_id:
                 page = from_hash(Page, fields)
-            found.append(FoundPage(page_id, page, int(views or 0)))
+            found.append(FoundPage(page_id, page, views_in(views, unwritten)))
             if page.moved_to is None:
                 break
             page_id = page.moved_to

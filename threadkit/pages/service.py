@@ -87,7 +87,7 @@ class PageService:
     async def lock_named(self, site: Site, page: str, *, locked: bool) -> FoundPage:
         """Also a page on which nobody wrote yet."""
         found = await self._queries.now(site.id, await self.id_of(site, page))
-        address = self._own_address(site, page) if not found.page.site_id else ""
+        address = "" if found.page.site_id else _normal(site, page)
         await self._lock_page(site.id, found.id, locked=locked, by=None, now_ms=self._clock.now_ms(), url=address)
         self._snapshots.outdate(found.id)
         return await self._queries.now(site.id, found.id)

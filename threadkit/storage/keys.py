@@ -497,9 +497,17 @@ class SiteKeys(_Group):
     def key_uses(self) -> str:
         return f"site:{self._id}:keys:used"
 
-    @key(Kind.SET, "pages that were looked at: those on which nobody wrote have no record", writers="counters")
+    @key(Kind.SET, "pages whose views are counted by day", writers="counters")
     def viewed_pages(self) -> str:
         return f"site:{self._id}:viewed"
+
+    @key(
+        Kind.HASH,
+        "views of pages on which nobody wrote, by page: `{views} {visitors, roughly} {the last one}`; at most 10,000",
+        writers="counters",
+    )
+    def unwritten_views(self) -> str:
+        return f"site:{self._id}:viewed:unwritten"
 
     @key(
         Kind.STRING,

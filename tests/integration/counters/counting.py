@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from redis.asyncio import Redis
+
 from tests.make import ManualClock
 from threadkit.clock import Clock
 from threadkit.counters.queries import CounterQueries
@@ -24,6 +26,12 @@ BROWSER = b"Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127
 
 def page(number: int) -> PageId:
     return PageId(f"5f0c1d2e-0000-5000-8000-{number:012d}")
+
+
+async def written(redis: Redis, *page_ids: PageId) -> None:
+    """Somebody wrote on these pages, so their views are counted by day."""
+    for page_id in page_ids or (PAGE,):
+        await redis.hset(f"page:{page_id}", mapping={"site_id": SITE, "url": "https://blog.example.org/"})
 
 
 class Counting:

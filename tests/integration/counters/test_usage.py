@@ -7,7 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from tests.conftest import SECRET
-from tests.integration.counters.counting import DAY, MONTH, PAGE, SITE, Counting, counting
+from tests.integration.counters.counting import DAY, MONTH, PAGE, SITE, Counting, counting, written
 from tests.integration.counters.test_views import admin, flush
 from tests.integration.server.program import environment, run
 from tests.make import ManualClock
@@ -62,7 +62,8 @@ async def test_every_call_that_opened_the_site_is_an_api_request(
     assert (await app.services.counter_queries.usage(new_site.site.id, months=1))[0].api_requests == 4
 
 
-async def test_the_month_turns_at_midnight_of_utc(worker: Counting, clock: ManualClock) -> None:
+async def test_the_month_turns_at_midnight_of_utc(worker: Counting, redis: Redis, clock: ManualClock) -> None:
+    await written(redis)
     clock.advance(seconds=(1_767_225_600_000 - clock.now_ms()) / 1000 - 0.001)
     worker.view()
     worker.tally.comment(SITE)
@@ -81,7 +82,10 @@ async def test_the_month_turns_at_midnight_of_utc(worker: Counting, clock: Manua
     assert [(each.date, each.views) for each in days] == [("2026-01-01", 2), ("2025-12-31", 1)]
 
 
-async def test_a_clock_that_is_set_back_counts_on_the_day_it_says(worker: Counting, clock: ManualClock) -> None:
+async def test_a_clock_that_is_set_back_counts_on_the_day_it_says(
+    worker: Counting, redis: Redis, clock: ManualClock
+) -> None:
+    await written(redis)
     worker.view()
     clock.advance(seconds=-86_400)
     worker.view()

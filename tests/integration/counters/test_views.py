@@ -7,10 +7,11 @@ import pytest
 from redis.asyncio import Redis
 
 from tests.integration.comments.test_comments import URL, write
-from tests.integration.counters.counting import BROWSER, DAY, PAGE, SITE, Counting, counting, page
+from tests.integration.counters.counting import BROWSER, DAY, PAGE, SITE, Counting, counting, page, written
 from tests.make import ManualClock
 from tests.people import Person, create
 from threadkit.app import Application
+from threadkit.counters import scripts
 from threadkit.ids import PageId, UserId
 from threadkit.keyring import Keyring
 from threadkit.pages.model import page_id_of
@@ -38,6 +39,7 @@ async def flush(app: Application) -> None:
 async def test_a_thousand_views_at_once_are_a_thousand_s3_70(
     worker: Counting, redis: Redis, bundled: BundledStore, keyring: Keyring, clock: ManualClock
 ) -> None:
+    await written(redis)
     async with counting(bundled.address, keyring, clock) as second:
 
         async def reader(number: int) -> None:
@@ -57,12 +59,57 @@ async def test_a_thousand_views_at_once_are_a_thousand_s3_70(
 
 
 async def test_the_lifetime_of_a_day_begins_with_its_first_view(worker: Counting, redis: Redis) -> None:
+    await written(redis)
     worker.view()
     await worker.flushed()
     await redis.expire(f"page:{PAGE}:views:{DAY}", 5000)
     worker.view()
     await worker.flushed()
-    assert await redis.ttl(f"page:{PAGE}:views:{DAY}") <= 5000
+    assert 0 < await redis.ttl(f"page:{PAGE}:views:{DAY}") <= 5000
+
+
+async def test_reading_invented_addresses_grows_the_store_up_to_a_bound(
+    worker: Counting, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripts, "MOST_UNWRITTEN", 50)
+    sizes = []
+    for first in range(0, 300, 100):
+        for number in range(first, first + 100):
+            worker.view(page(number))
+        await worker.flushed()
+        sizes.append((await redis.dbsize(), await redis.hlen(f"site:{SITE}:viewed:unwritten")))
+    assert [number for _, number in sizes] == [50] * 3
+    assert len({keys for keys, _ in sizes}) == 1
+
+
+async def test_a_page_that_several_looked_at_is_not_pushed_out_by_invented_ones(
+    worker: Counting, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripts, "MOST_UNWRITTEN", 5)
+    for number in range(4):
+        worker.view(peer=f"203.0.113.{number}")
+        await worker.flushed()
+    for number in range(200):
+        worker.view(page(number), peer="203.0.113.9")
+    await worker.flushed()
+    assert await worker.queries.views(SITE, PAGE) == 4
+
+
+async def test_what_was_viewed_before_anybody_wrote_counts_on(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite, redis: Redis
+) -> None:
+    ada = await admin(app, http, new_site)
+    page_id = page_id_of(new_site.site.id, URL)
+    view(app, new_site, page_id, 3)
+    await flush(app)
+    assert await redis.exists(f"page:{page_id}:views") == 0
+    await write(ada, "hi")
+    for expected in (3, 5):
+        assert (await ada.call("GET", f"/v1/admin/pages/{page_id}/views")).json()["total"] == expected
+        view(app, new_site, page_id, 2)
+        await flush(app)
+    assert await redis.get(f"page:{page_id}:views") == "7"
+    assert await redis.exists(f"site:{new_site.site.id}:viewed:unwritten") == 0
 
 
 @pytest.mark.parametrize(

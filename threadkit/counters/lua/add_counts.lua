@@ -7,7 +7,8 @@
 -- KEYS[5] key_uses     hash
 -- KEYS[6] usage_on     hash of the day
 -- KEYS[7] visitors_on  HyperLogLog of the day
--- KEYS[8] page_views, KEYS[9] page_views_on of the first page, and so on for each page
+-- KEYS[8] unwritten_views   hash
+-- KEYS[9] then, for each page: the page   hash, page_views, and page_views_on
 -- ARGV[1] number of this batch; a worker's next one is greater
 -- ARGV[2] seconds for which the mark is kept
 -- ARGV[3] seconds for which everything is kept that belongs to a day or a month
@@ -21,7 +22,11 @@
 -- ARGV[11] the same of the secret key
 -- ARGV[12] the same of the sso secret
 -- ARGV[13] seconds for which the visitors of a day are kept
--- then one number of views for each page, then the pages, then the visitors
+-- ARGV[14] of how many pages views are kept on which nobody wrote
+-- ARGV[15] with how many visitors such a page is given up for no other
+-- then one number of views for each page, then the pages, then one visitor of each, then the visitors
+--
+-- Of a page on which nobody wrote, one number is kept: anybody can look at any address, and many must not cost much.
 --
 -- Returns 1 when it was added, 0 when it had been before.
 
@@ -45,16 +50,38 @@ local function raise(key, field, value)
 end
 for place, kind in ipairs({ 'public', 'secret', 'sso' }) do raise(KEYS[5], kind, ARGV[9 + place]) end
 
-local pages = tonumber(ARGV[5])
-for page = 1, pages do
-  local total, day, count = KEYS[6 + 2 * page], KEYS[7 + 2 * page], ARGV[13 + page]
-  local is_first = redis.call('INCRBY', total, count) == tonumber(count)
-  if is_first then redis.call('SADD', KEYS[4], ARGV[13 + pages + page]) end
-  redis.call('INCRBY', day, count)
-  redis.call('EXPIRE', day, ARGV[3], 'NX')
+local function note_unwritten(page_id, count, visitor)
+  local known = redis.call('HGET', KEYS[8], page_id)
+  if not known and redis.call('HLEN', KEYS[8]) >= tonumber(ARGV[14]) then
+    local other = redis.call('HRANDFIELD', KEYS[8])
+    if tonumber(string.match(redis.call('HGET', KEYS[8], other), ' (%d+)')) >= tonumber(ARGV[15]) then return end
+    redis.call('HDEL', KEYS[8], other)
+  end
+  local views, visitors, last = string.match(known or '0 0 ', '(%d+) (%d+) (.*)')
+  if visitor ~= last then visitors = visitors + 1 end
+  redis.call('HSET', KEYS[8], page_id, string.format('%d %d %s', views + count, visitors, visitor))
 end
 
-local first = 14 + 2 * pages
+local pages = tonumber(ARGV[5])
+for page = 1, pages do
+  local record, total, day = KEYS[6 + 3 * page], KEYS[7 + 3 * page], KEYS[8 + 3 * page]
+  local count, page_id = ARGV[15 + page], ARGV[15 + pages + page]
+  if redis.call('EXISTS', record) == 0 then
+    note_unwritten(page_id, count, ARGV[15 + 2 * pages + page])
+  else
+    local before = redis.call('HGET', KEYS[8], page_id)
+    if before then
+      redis.call('HDEL', KEYS[8], page_id)
+      redis.call('INCRBY', total, string.match(before, '%d+'))
+    end
+    redis.call('INCRBY', total, count)
+    redis.call('SADD', KEYS[4], page_id)
+    redis.call('INCRBY', day, count)
+    redis.call('EXPIRE', day, ARGV[3], 'NX')
+  end
+end
+
+local first = 16 + 3 * pages
 if #ARGV >= first then
   -- A month goes on as it began, whatever the setting says now.
   local kind, add = redis.call('TYPE', KEYS[3]).ok, ARGV[4]
