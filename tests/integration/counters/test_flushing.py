@@ -24,7 +24,7 @@ OTHER = SiteId("01a1e1d5-9217-7000-be42-7b27b41a2a53")
 async def views(redis: Redis, number: int | None = None) -> int:
     page_id = PAGE if number is None else page(number)
     counted, unwritten = await redis.get(f"page:{page_id}:views"), await redis.hget(UNWRITTEN, page_id)
-    return views_in(counted, unwritten)
+    return views_in(str(counted or 0), str(unwritten or 0))
 
 
 async def pageviews(redis: Redis, site_id: SiteId = SITE, month: str = MONTH) -> int:
