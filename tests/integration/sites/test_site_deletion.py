@@ -93,7 +93,7 @@ async def live(
         headers = {"projectid": ada.key, "user-agent": BROWSER}
         answer = await http.get("/v1/comments", params={"page_url": url}, headers=headers)
         pages.add(answer.json()["page_id"])
-    await app.services.pages.move(site.site, "https://blog.example.org/other", f"https://blog.example.org/{label}")
+    await app.services.pages.move(site.site, "https://blog.example.org/other", f"https://{site.site.domain}/{label}")
     await app.services.sites.rotate_public_key(site.site.id)
     await app.services.reranker.look()
     await app.services.outbox.drain()
