@@ -90,3 +90,38 @@ async def test_another_sites_key_finds_nothing_and_changes_nothing(
         assert "a note of theirs" not in answer.text
         await app.services.outbox.drain()
         assert await all_but(redis, other.site.id) == before
+
+
+async def test_the_same_request_is_another_one_on_another_site(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    """Keys for repeating are the senders' own, and senders write on several sites."""
+    other = await app.services.sites.create("Other", "other.example", settings=new_site.site.settings)
+    ada = await create(http, new_site, "ada")
+    answers = []
+    for person in (ada, await abroad(app, http, ada, other)):
+        headers = {
+            "projectid": person.key,
+            "authorization": f"Bearer {person.token}",
+            "idempotency-key": "the-same",
+        }
+        answers.append(await http.post("/v1/comments", json={"page_id": "home", "content": "hi"}, headers=headers))
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert len({answer.json()["comment"]["i"] for answer in answers}) == 2
+
+
+async def test_an_export_names_each_vote_once_and_where_it_was_cast(
+    app: Application, http: httpx.AsyncClient, new_site: NewSite
+) -> None:
+    other = await app.services.sites.create("Other", "other.example", settings=new_site.site.settings)
+    ada = await create(http, new_site, "ada")
+    cast = set()
+    for site, person in ((new_site, ada), (other, await abroad(app, http, ada, other))):
+        comment = await write(
+            await create(http, site, f"author-{site.site.name}"), "hi", url=f"https://{site.site.domain}/"
+        )
+        await person.call("POST", f"/v1/comments/{comment['i']}/vote", {"direction": "up"})
+        cast.add((site.site.id, comment["i"]))
+    votes = (await ada.call("GET", "/v1/users/me/export")).json()["votes"]
+    assert len(votes) == 2
+    assert {(vote["site_id"], vote["comment_id"]) for vote in votes} == cast

@@ -121,9 +121,10 @@ class Leaving:
             keys = self._keys.site(site.id)
             for page_id in await self._redis.smembers(keys.voted_pages(user_id)):
                 cast = await self._redis.hgetall(keys.page_votes(user_id, page_id))
+                # On a single server the list of pages has those of every site.
                 votes += [
-                    {"site_id": site.id, "comment_id": comment_id, "vote": way.rstrip("?")}
-                    for comment_id, way in cast.items()
+                    {"site_id": site.id, "comment_id": comment.id, "vote": cast[comment.id].rstrip("?")}
+                    for comment in await self._queries.by_ids(site.id, [CommentId(one) for one in cast])
                 ]
         made = {"comments": comments, "votes": votes, "reports": reports, "moderation": moderation}
         return {**made, **await self._notices.export(user_id)}

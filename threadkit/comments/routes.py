@@ -123,7 +123,7 @@ async def post_comment(
         site,
         data,
         author=maybe_viewer,
-        request_key=_request_key(request, data, maybe_viewer, device),
+        request_key=_request_key(request, site, data, maybe_viewer, device),
         visit=replace(visit_of(request, device, addresses), honeypot=data.website, form_age_ms=data.form_age_ms),
     )
     return PostedComment(TreeComment.of(comment))
@@ -246,15 +246,17 @@ async def comments_of(
     )
 
 
-def _request_key(request: Request, draft: CommentDraft, viewer: Viewer | None, device: Device) -> str | None:
-    """What makes two requests the same one: sender, their key, and all that they say but how long it took."""
+def _request_key(
+    request: Request, site: Site, draft: CommentDraft, viewer: Viewer | None, device: Device
+) -> str | None:
+    """What makes two requests the same one: site, sender, their key, and all that they say but how long it took."""
     key = request.headers.get("idempotency-key")
     if key is None:
         return None
     if not re.fullmatch(r"[\x21-\x7e]{1,128}", key):
         raise InvalidParameter(name="Idempotency-Key", why="must be 1 to 128 characters without spaces")
     sender = viewer.id if viewer else f"nobody at {device.client}"
-    return digest(msgspec.json.encode([sender, key, replace(draft, form_age_ms=None)]).decode())[:32]
+    return digest(msgspec.json.encode([site.id, sender, key, replace(draft, form_age_ms=None)]).decode())[:32]
 
 
 def visit_of(request: Request, device: Device, addresses: ClientAddresses) -> Visit:
