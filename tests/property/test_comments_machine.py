@@ -390,7 +390,10 @@ class CommentsMachine(RuleBasedStateMachine):
         answer = self._call(who, "POST", f"/v1/comments/{said.id}/vote", body)
         assert answer.status_code == expected, answer.text
         if expected == 200:
-            assert answer.json() == result
+            assert answer.json() == result | {"version": self._run(self._version(said.page))}
+
+    async def _version(self, page: str) -> int:
+        return int(await self.redis.hget(f"page:{self.page_ids[page]}", "version") or 0)
 
     def _delete(self, who: str, said: Said) -> None:
         expected = self.model.delete(said, self._somebody(who))
