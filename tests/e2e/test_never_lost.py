@@ -5,7 +5,7 @@ from typing import Any
 from playwright.async_api import expect
 
 from tests.e2e.conftest import Talk
-from tests.e2e.holding import held
+from tests.e2e.holding import NO_SOCKETS, held
 
 MOVED = "That comment is gone. What you were writing is now in the box above the comments."
 
@@ -70,13 +70,16 @@ async def test_a_change_is_seen_although_the_thread_was_loaded_again_meanwhile(
     ada = member("ada")
     talk.post("Before", ada)
     visitor = await visit()
+    # Nothing but the answer to the change may say what it says now.
+    await visitor.page.add_init_script(NO_SOCKETS)
+    await visitor.page.route("**/v1/events?*", lambda route: route.abort())
+    await visitor.page.route("**/v1/changes?*", lambda route: route.abort())
     await visitor.sign_in(ada)
     await visitor.open(talk.url)
     await visitor.menu("Before", "Edit")
     async with visitor.page.expect_response("**/v1/comments?*"):
         await visitor.page.evaluate("document.querySelector('thread-kit').reload({quietly: true})")
     await visitor.page.get_by_placeholder("Edit your comment").fill("After")
-    await visitor.page.route("**/ws*", lambda route: route.abort())
     async with visitor.page.expect_response(lambda answer: answer.request.method == "PUT"):
         await visitor.button("Save").click()
     await expect(visitor.page.get_by_placeholder("Edit your comment")).to_have_count(0)

@@ -15,7 +15,7 @@ from tests.tiers import PROVING
 WALK = Path(__file__).parent / "walk.js"
 SEED = int(os.environ.get("THREADKIT_SEED", "1"))
 WALKS = int(os.environ.get("THREADKIT_WALKS", "300" if PROVING else "15"))
-STEPS = int(os.environ.get("STEPS", "30" if PROVING else "12"))
+STEPS = 30 if PROVING else 12
 AT_ONCE = 5
 
 
