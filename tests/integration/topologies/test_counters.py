@@ -12,6 +12,10 @@ PAGES = [PageId(f"5f0c1d2e-0000-5000-8000-{number:012d}") for number in range(5)
 
 async def test_two_workers_count_many_sites(app: Application, other: Application) -> None:
     sites = [(await app.services.sites.create(f"Site {number}", f"{number}.example")).site.id for number in range(8)]
+    for site_id in sites:  # somebody wrote on these pages, so their views are counted by day
+        for page_id in PAGES:
+            page = app.services.keys.site(site_id).page(page_id)
+            await app.services.store.redis.hset(page, mapping={"site_id": site_id, "url": "https://blog.example.org/"})
     for _ in range(3):
         for worker in (app, other):
             for site_id in sites:
