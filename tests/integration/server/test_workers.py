@@ -61,6 +61,7 @@ def test_a_worker_that_dies_while_the_store_is_away_is_replaced_when_it_is_back(
         assert server.stop() == 0
 
 
+@pytest.mark.prove
 def test_a_server_whose_workers_wait_for_the_store_can_be_stopped(folder: Path) -> None:
     with outside_store(folder / "store") as store, with_workers(folder, store) as server:
         store.kill()
@@ -69,6 +70,7 @@ def test_a_server_whose_workers_wait_for_the_store_can_be_stopped(folder: Path) 
         assert server.stop() == 0
 
 
+@pytest.mark.prove
 def test_workers_that_wait_for_the_store_end_with_their_parent(folder: Path) -> None:
     with outside_store(folder / "store") as store, with_workers(folder, store) as server:
         store.kill()
@@ -120,6 +122,7 @@ def test_a_worker_that_is_replaced_keeps_to_the_settings_of_its_server(folder: P
         assert server.stop() == 0
 
 
+@pytest.mark.prove
 def test_metrics_forget_the_sockets_of_a_dead_worker(folder: Path) -> None:
     def live_connections(server: Server) -> float:
         lines = httpx.get(f"{server.url}/metrics", timeout=5).text.splitlines()
@@ -138,6 +141,7 @@ def test_metrics_forget_the_sockets_of_a_dead_worker(folder: Path) -> None:
         assert server.stop() == 0
 
 
+@pytest.mark.prove
 def test_the_meters_of_a_killed_server_are_removed_by_the_next(folder: Path) -> None:
     def meters() -> list[Path]:
         return list(folder.glob("threadkit-meters-*"))
