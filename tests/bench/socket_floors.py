@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from tests.bench.crowd import CONTROL, frame_end
+from threadkit.live.protocol import EXTENSION
 
 HELLO = '{"jsonrpc":"2.0","method":"presence","params":{}}'
 
@@ -23,6 +24,7 @@ def loop_of_sends(needs: dict[str, Any]) -> Any:
             await send({"type": "lifespan.shutdown.complete"})
             return
         await receive()
+        scope["extensions"][EXTENSION]["protocol"].allow(1_000_000)
         await send({"type": "websocket.accept"})
         if scope["path"] == CONTROL:
             await command(receive)
