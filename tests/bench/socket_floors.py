@@ -24,7 +24,8 @@ def loop_of_sends(needs: dict[str, Any]) -> Any:
             await send({"type": "lifespan.shutdown.complete"})
             return
         await receive()
-        scope["extensions"][EXTENSION]["protocol"].allow(1_000_000)
+        if ours := scope["extensions"].get(EXTENSION):
+            ours["protocol"].allow(1_000_000)
         await send({"type": "websocket.accept"})
         if scope["path"] == CONTROL:
             await command(receive)
