@@ -122,7 +122,7 @@ def test_a_worker_does_what_the_server_leaves_to_it_and_stops_when_told(folder: 
 def test_a_worker_without_a_store_says_what_to_do(folder: Path) -> None:
     result = program("worker", "--data", str(folder))
     assert result.returncode == 1
-    assert "Start `threadkit serve` first" in result.stderr
+    assert "There is no data of ThreadKit in" in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -271,7 +271,7 @@ def test_other_bad_luck_is_one_sentence_too(folder: Path, tmp_path: Path) -> Non
     assert "cannot be reached" in refused("serve", *port, "--redis-url", "redis://127.0.0.1:1", "--data", str(folder))
     assert "port (flag): must be a whole number" in refused("serve", "--port", "99999", "--data", str(folder))
     assert "there is no such file" in refused("serve", "--config", str(tmp_path / "none.toml"))
-    assert "There is no site 'nope'." in refused("site", "show", "nope", "--data", str(folder))
+    assert "There is no data of ThreadKit in" in refused("site", "show", "nope", "--data", str(folder))
 
 
 def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
