@@ -49,8 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors, for while others wait."""
-    return (os.cpu_count() or 1) + 1
+    """Two for each processor: half of a test's time it waits for a store, a browser or a process."""
+    return (os.cpu_count() or 1) * 2
 
 
 @pytest.hookimpl(trylast=True)
