@@ -48,8 +48,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 def is_slow(item: pytest.Item) -> bool:
     """Whether it belongs to `make prove` alone."""
-    marker = item.get_closest_marker("prove")
-    return marker is not None and not marker.kwargs.get("also")
+    return any(not marker.kwargs.get("also") for marker in item.iter_markers("prove"))
 
 
 def is_proof(item: pytest.Item) -> bool:

@@ -12,6 +12,7 @@ from tests.e2e.conftest import Member, Talk
 from tests.e2e.owners import office
 from tests.e2e.staff import appoint
 from tests.integration.server.program import Server
+from tests.wait import until
 
 
 def put_dead_letter(server: Server, site_id: str, why: str) -> None:
@@ -22,12 +23,18 @@ def put_dead_letter(server: Server, site_id: str, why: str) -> None:
         store.xadd(f"site:{site_id}:outbox:dead", letter)
 
 
+def comments_counted(server: Server) -> int:
+    with redis.Redis(unix_socket_path=str(server.folder / "store.sock"), decode_responses=True) as store:
+        return sum(int(store.hget(key, "comments") or 0) for key in store.scan_iter("site:*:day:????-??-??"))
+
+
 async def test_charts_show_numbers_by_pointer_keyboard_and_table(
     server: Server, visit: Any, talk: Talk, member: Callable[[str], Member]
 ) -> None:
-    ada = member("ada")
+    ada, before = member("ada"), comments_counted(server)
     for number in range(3):
         talk.post(f"Comment {number}", ada)
+    await until(lambda: comments_counted(server) >= before + 3, "the comments to be counted")
     owner = appoint(server, "owner")
     desk = await office(server, visit, owner, "usage")
     chart = desk.page.locator("figure").filter(has=desk.page.get_by_role("slider", name="Comments", exact=True))

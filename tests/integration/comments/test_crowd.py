@@ -100,6 +100,7 @@ async def all_workers_agree(server: Server, key: str, url: str) -> list[dict[str
     return threads
 
 
+@pytest.mark.prove
 async def test_two_hundred_posters_on_two_workers(
     server: Server, http: httpx.AsyncClient, store: Redis, crowd: list[Person]
 ) -> None:
@@ -130,6 +131,7 @@ async def test_two_hundred_posters_on_two_workers(
     assert await disagreements(store, shadowed=()) == []
 
 
+@pytest.mark.prove
 async def test_two_hundred_voters_on_two_workers(
     server: Server, http: httpx.AsyncClient, store: Redis, crowd: list[Person]
 ) -> None:

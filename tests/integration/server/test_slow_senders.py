@@ -151,6 +151,7 @@ async def test_a_connection_with_pauses_between_requests_is_kept(server: Server)
     writer.close()
 
 
+@pytest.mark.prove
 @pytest.mark.timeout(180)
 async def test_a_rolling_restart_under_load_fails_nobody() -> None:
     """Two workers, one after the other: no request is lost, and the processes are new."""

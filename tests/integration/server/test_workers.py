@@ -33,6 +33,12 @@ def is_ready(server: Server) -> bool:
     return False
 
 
+def is_unready(server: Server) -> bool:
+    with contextlib.suppress(httpx.HTTPError):
+        return httpx.get(f"{server.url}/readyz", timeout=5).status_code == 503
+    return False
+
+
 def is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes() != b""  # nothing is left of one that nobody has waited for
@@ -54,7 +60,7 @@ def test_a_worker_that_dies_while_the_store_is_away_is_replaced_when_it_is_back(
         store.kill()
         fresh = kill_one(server)
         wait_until(lambda: "store_awaited" in server.said, "the new worker to look for the store")
-        assert httpx.get(f"{server.url}/readyz", timeout=5).status_code == 503, "the other worker answers"
+        wait_until(lambda: is_unready(server), "the other worker to answer")
         store.start().wait_until_ready()
         wait_until(lambda: is_ready(server), "the server to be ready again")
         assert fresh in workers_of(server.process.pid), "the same one, which waited"
