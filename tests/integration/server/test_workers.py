@@ -22,9 +22,16 @@ def folder() -> Iterator[Path]:
         yield Path(parent)
 
 
-def with_workers(folder: Path, store: OutsideStore, *flags: str) -> contextlib.AbstractContextManager[Server]:
+@contextlib.contextmanager
+def with_workers(folder: Path, store: OutsideStore, *flags: str) -> Iterator[Server]:
+    """Two workers, of which both have begun: each listens at the store."""
     env = environment(TMPDIR=str(folder))
-    return serving(folder / "data", "--workers", "2", "--redis-url", store.url, *flags, env=env)
+    with (
+        serving(folder / "data", "--workers", "2", "--redis-url", store.url, *flags, env=env) as server,
+        sync_redis.Redis(unix_socket_path=str(store.socket), decode_responses=True) as client,
+    ):
+        wait_until(lambda: len(client.client_list(_type="pubsub")) >= 2, "both workers")
+        yield server
 
 
 def is_ready(server: Server) -> bool:
